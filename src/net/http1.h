@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * HTTP/1.x, both sides, as pure functions on buffers: no sockets, no clock,
+ * no allocation. llhttp does the parsing and is seen by http1.c alone.
+ *
+ * Response side (the client's): framing rules of RFC 9112 section 6.3 in
+ * order, method-aware (HEAD), 1xx skipped, body delimited by length, chunks
+ * or close. Request side (the server's): method, target, keep-alive, body
+ * skipped.
+ *
+ * One object per connection, reset between messages. Constant memory
+ * whatever arrives; heads above SZ_HTTP1_HEAD_MAX are an error.
+ */
+#ifndef SZ_NET_HTTP1_H
+#define SZ_NET_HTTP1_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SZ_HTTP1_HEAD_MAX (64 * 1024)
+
+enum sz_http1_state {
+	SZ_HTTP1_MORE,     /* everything was consumed; the message is not complete */
+	SZ_HTTP1_COMPLETE, /* the message ended at *consumed; bytes after it are the next one */
+	SZ_HTTP1_BAD,      /* not HTTP, or broken framing; see ->why */
+};
+
+/* Storage for the parser behind the room's back; the size is checked where
+ * it is used. */
+struct sz_http1_parser {
+	_Alignas(void *) unsigned char opaque[128];
+};
+
+struct sz_http1_response {
+	int status; /* final status once the head is complete, else 0 */
+	bool head_complete;
+	bool keep_alive;     /* the connection may carry another request (valid when COMPLETE) */
+	bool until_close;    /* the body ends when the connection closes */
+	uint64_t body_bytes; /* decoded body bytes so far */
+	const char *why;     /* static text when BAD */
+	/* own */
+	size_t head_bytes;
+	bool head_request;
+	bool complete;
+	struct sz_http1_parser parser;
+};
+
+/* Expect the response to a new request. head_request: it was HEAD. */
+void sz_http1_response_init(struct sz_http1_response *response, bool head_request);
+
+enum sz_http1_state sz_http1_response_feed(struct sz_http1_response *response, const char *bytes,
+					   size_t len, size_t *consumed);
+
+/* The peer closed. COMPLETE when the close itself ends the body, else BAD
+ * ("truncated": the framing promised more, or no response came). */
+enum sz_http1_state sz_http1_response_eof(struct sz_http1_response *response);
+
+#define SZ_HTTP1_TARGET_MAX 2048
+
+struct sz_http1_request {
+	char method[16];
+	char target[SZ_HTTP1_TARGET_MAX]; /* path and query, NUL-terminated */
+	bool keep_alive;
+	const char *why;
+	int refuse_status; /* when BAD: the status to answer, 400 414 431 … */
+	/* own */
+	size_t target_len;
+	size_t method_len;
+	size_t head_bytes;
+	bool head_complete;
+	bool complete;
+	struct sz_http1_parser parser;
+};
+
+void sz_http1_request_init(struct sz_http1_request *request);
+enum sz_http1_state sz_http1_request_feed(struct sz_http1_request *request, const char *bytes,
+					  size_t len, size_t *consumed);
+
+#endif

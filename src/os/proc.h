@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Processes: the tree below one process, each with its role, CPU and memory.
+ */
+#ifndef SZ_OS_PROC_H
+#define SZ_OS_PROC_H
+
+#include "os/os.h"
+
+enum sz_role {
+	SZ_ROLE_HELPER,     /* neither accepts connections nor starts a worker */
+	SZ_ROLE_WORKER,     /* holds the listening socket or connections of the port, and no
+			     * process below it does */
+	SZ_ROLE_SUPERVISOR, /* an ancestor of a worker, inside the tree */
+};
+
+const char *sz_role_name(enum sz_role role); /* "helper", "worker", "supervisor" */
+
+struct sz_proc {
+	pid_t pid;
+	pid_t ppid;
+	uint64_t start_ticks; /* since boot: with pid it names a process for good */
+	char state;           /* R S D Z T … */
+	char comm[32];
+	enum sz_role role;
+	/* User and system time of the process with all its threads, dead ones
+	 * too: precise on the live machine, in whole ticks in a capture. */
+	uint64_t cpu_ns;
+	/* The same of its children that ended and were waited for, in ticks. */
+	uint64_t reaped_cpu_ns;
+	unsigned threads;
+	/* Filled by sz_tree_classify(). */
+	unsigned connections; /* established connections accepted on the port */
+	bool holds_listener;
+	/* Filled by sz_tree_read_memory(); -1 when unreadable. */
+	int64_t rss_bytes;
+	int64_t pss_bytes;
+};
+
+struct sz_tree {
+	struct sz_proc *procs; /* parents before children; procs[0] is the root */
+	size_t count;
+	size_t cap;
+};
+
+void sz_tree_fini(struct sz_tree *tree);
+
+/* Everything at or below root_pid, zombies included. Reuses tree's memory;
+ * roles are all helper until classified. 0; -ESRCH when root_pid is gone
+ * (tree->count is then 0); or another -errno. */
+int sz_tree_read(const struct sz_os *os, pid_t root_pid, struct sz_tree *tree);
+
+/* Sum over the tree of own and reaped CPU time. Monotone over the life of the
+ * tree as long as its root lives and every process is waited for by a parent
+ * inside it: a child's time moves to its parent when it is waited for. */
+uint64_t sz_tree_cpu_ns(const struct sz_tree *tree);
+
+/* Fill RSS and PSS from smaps_rollup. It holds the target's mmap_lock for
+ * about 10 us per MiB: for the ends of a window, never inside one. When
+ * smaps_rollup is unreadable RSS comes from statm and PSS stays -1. */
+void sz_tree_read_memory(const struct sz_os *os, struct sz_tree *tree);
+
+#endif
