@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What to beware of: each check looks at the whole sweep and adds at most one
+ * warning, with the remedy.
+ */
+#include "advise/inside.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+/* A warning with its text; the remedy follows. NULL when there is no room. */
+__attribute__((format(printf, 3, 4))) static struct sz_warning *warn(struct sz_advice *advice,
+								     const char *code,
+								     const char *fmt, ...)
+{
+	if (advice->warning_count == SZ_WARNINGS_MAX)
+		return NULL;
+	struct sz_warning *warning = &advice->warnings[advice->warning_count++];
+	warning->code = code;
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(warning->text, sizeof(warning->text), fmt, args);
+	va_end(args);
+	return warning;
+}
+
+__attribute__((format(printf, 2, 3))) static void remedy(struct sz_warning *warning,
+							 const char *fmt, ...)
+{
+	if (!warning)
+		return;
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(warning->remedy, sizeof(warning->remedy), fmt, args);
+	va_end(args);
+}
+
+/* --- nagle-floor --- */
+
+/* Measured: 40-44 ms, and some scheduling on top; well apart from 30. */
+static bool on_the_floor(double p50_ms)
+{
+	return p50_ms >= 40.0 && p50_ms <= 48.0;
+}
+
+bool sz_has_nagle_floor(const struct sz_sweep *sweep)
+{
+	const struct sz_setting *first = &sweep->setting[0];
+	if (!first->measured || first->workers != 1 || !(first->window.latency_p50_ms < 30.0))
+		return false;
+	bool seen = false;
+	for (size_t i = 1; i < sweep->setting_count; i++) {
+		const struct sz_window *window = &sweep->setting[i].window;
+		if (!sweep->setting[i].measured)
+			continue;
+		/* With every core busy, 40 ms may simply be the queue. */
+		if (!on_the_floor(window->latency_p50_ms) ||
+		    window->tree_cores >= SZ_BUSY_RATIO * sweep->machine.cores_allowed)
+			return false;
+		seen = true;
+	}
+	return seen;
+}
+
+static void warn_nagle(struct sz_sweep *sweep)
+{
+	if (!sz_has_nagle_floor(sweep))
+		return;
+	remedy(warn(&sweep->advice, "nagle-floor",
+		    "with 2 or more workers every response takes 40 ms or more that one worker "
+		    "does not need: the listening socket that the workers inherit has lost "
+		    "TCP_NODELAY, so the second part of a response waits for the client's delayed "
+		    "acknowledgement. These numbers say nothing about worker counts"),
+	       "make the server set TCP_NODELAY on accepted sockets (for uvicorn: --loop uvloop, "
+	       "or a newer version), then sweep again");
+}
+
+/* --- spread --- */
+
+static void warn_spread(struct sz_sweep *sweep)
+{
+	for (size_t i = sweep->setting_count; i-- > 0;) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (!setting->measured || !(setting->window.imbalance >= 2.0))
+			continue;
+		unsigned most = 0, total = 0;
+		for (unsigned k = 0; k < setting->window.workers; k++) {
+			unsigned connections = setting->window.share[k].connections;
+			total += connections;
+			most = connections > most ? connections : most;
+		}
+		remedy(warn(&sweep->advice, "uneven-spread",
+			    "at %u workers one of them holds %u of the %u connections: kept-alive "
+			    "connections stay where they were accepted, so more workers may look "
+			    "useless here and not be so",
+			    setting->workers, most, total),
+		       "try --connect burst and --reconnect-every 1, and compare with how your "
+		       "own clients or balancer open connections");
+		return;
+	}
+}
+
+/* --- processes --- */
+
+static void warn_worker_count(struct sz_sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (!setting->measured || setting->window.workers == setting->workers)
+			continue;
+		remedy(warn(&sweep->advice, "worker-count",
+			    "asked for %u workers, counted %u processes that serve port "
+			    "connections",
+			    setting->workers, setting->window.workers),
+		       "check that {workers} reaches the service's own option");
+		return;
+	}
+}
+
+static void warn_oversubscribed(struct sz_sweep *sweep)
+{
+	const struct sz_advice *advice = &sweep->advice;
+	if (!advice->recommended || advice->limit != SZ_CLASS_CPU_BOUND)
+		return;
+	unsigned workers = sweep->setting[advice->setting].workers;
+	if (workers <= ceil(sweep->machine.cores_allowed))
+		return;
+	remedy(warn(&sweep->advice, "more-than-cores",
+		    "the recommended %u workers are more than the %.2g cores the service may use",
+		    workers, sweep->machine.cores_allowed),
+	       "repeat on a quiet machine; CPU-bound work seldom gains beyond the cores");
+}
+
+/* --- trust --- */
+
+static void describe_disturbances(const struct sz_sweep *sweep, struct sz_buf *text)
+{
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (!setting->measured || !setting->window.disturbed)
+			continue;
+		sz_buf_printf(text, "%sat %u: ", text->len ? "; " : "", setting->workers);
+		const char *separator = "";
+		for (unsigned bit = 0; bit < SZ_DISTURBANCES; bit++) {
+			if (!(setting->window.disturbed >> bit & 1))
+				continue;
+			sz_buf_printf(text, "%s%s", separator, sz_disturbance_text(bit));
+			separator = ", ";
+		}
+	}
+}
+
+static void warn_disturbed(struct sz_sweep *sweep)
+{
+	sz_autobuf struct sz_buf text = {0};
+	describe_disturbances(sweep, &text);
+	if (text.len)
+		remedy(warn(&sweep->advice, "disturbed", "disturbed windows never decide: %s",
+			    sz_buf_text(&text)),
+		       "stop what else runs on this machine and repeat");
+}
+
+static void warn_client(struct sz_sweep *sweep)
+{
+	const struct sz_setting *best = sz_best_setting(sweep);
+	/* 70 % of what one core of this client can send. */
+	if (!best || !(best->window.throughput_rps >= 0.7 * sweep->client_ceiling_rps))
+		return;
+	remedy(warn(&sweep->advice, "client-bound",
+		    "%.0f req/s is close to the %.0f that this load generator can send: the "
+		    "service may be faster than the table says",
+		    best->window.throughput_rps, sweep->client_ceiling_rps),
+	       "choose a URL that does real work");
+}
+
+static void warn_loopback(struct sz_sweep *sweep)
+{
+	const struct sz_setting *best = sz_best_setting(sweep);
+	if (!best || !(best->window.cpu_s_per_request < 50e-6))
+		return;
+	remedy(warn(&sweep->advice, "loopback",
+		    "a request costs the service only %.0f us of CPU, and the loopback device "
+		    "costs both sides about 4.5 us: the result is about both programs",
+		    best->window.cpu_s_per_request * 1e6),
+	       "choose a URL that does real work");
+}
+
+static void warn_errors(struct sz_sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (setting->verdict != SZ_INFEASIBLE)
+			continue;
+		remedy(warn(&sweep->advice, "infeasible", "%u worker%s: %s", setting->workers,
+			    setting->workers == 1 ? "" : "s", setting->why_infeasible),
+		       "look at the service's own log");
+		return;
+	}
+}
+
+static void warn_range(struct sz_sweep *sweep)
+{
+	const struct sz_advice *advice = &sweep->advice;
+	if (!advice->recommended || !advice->range_limited)
+		return;
+	unsigned workers = sweep->setting[advice->setting].workers;
+	remedy(warn(&sweep->advice, "range-limited",
+		    "%u is the largest setting tested and throughput was still rising", workers),
+	       "add larger settings: --workers 1..%u", workers * 4);
+}
+
+static void warn_start(struct sz_sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (!setting->measured || setting->settled)
+			continue;
+		remedy(warn(&sweep->advice, "busy-start",
+			    "at %u workers the service still used CPU 10 s after it was ready, "
+			    "without any request",
+			    setting->workers),
+		       "background work takes part in these numbers; stop it if it should not");
+		return;
+	}
+}
+
+static void warn_limits(struct sz_sweep *sweep)
+{
+	if (sweep->machine.unseen[0])
+		remedy(warn(&sweep->advice, "limits-unseen", "some limits could not be read: %s",
+			    sweep->machine.unseen),
+		       "run sizeup where the service runs, with the rights to read its cgroup");
+}
+
+void sz_warn_all(struct sz_sweep *sweep)
+{
+	static void (*const checks[])(struct sz_sweep *) = {
+		warn_nagle,        warn_disturbed, warn_errors,         warn_spread,
+		warn_worker_count, warn_client,    warn_oversubscribed, warn_loopback,
+		warn_range,        warn_start,     warn_limits,
+	};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(checks); i++)
+		checks[i](sweep);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Options as data: one table per command is the parser, the defaults and the
+ * help text, so that they cannot disagree.
+ *
+ *	static const struct sz_opt options[] = {
+ *		{.name = "clients", .type = SZ_OPT_COUNT, .arg = "N", .fallback = "50",
+ *		 .min = 1, .max = 50000, SZ_OPT_AT(struct mine, clients),
+ *		 .help = "clients, each with one request in flight"},
+ *	};
+ *
+ * Only long options, as `--name VALUE` or `--name=VALUE`; `--` ends them.
+ * Texts point into argv and live as long as it does.
+ */
+#ifndef SZ_BASE_OPT_H
+#define SZ_BASE_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum sz_opt_type {
+	SZ_OPT_FLAG,     /* bool */
+	SZ_OPT_TEXT,     /* const char *, NULL when not given */
+	SZ_OPT_TEXTS,    /* struct sz_texts; may be given several times */
+	SZ_OPT_COUNT,    /* uint64_t within [min, max] */
+	SZ_OPT_DURATION, /* uint64_t nanoseconds within [min, max] */
+	SZ_OPT_SETTINGS, /* struct sz_settings; count 0 when not given */
+	SZ_OPT_CHOICE,   /* int: index into choices */
+	SZ_OPT_TYPES,
+};
+
+#define SZ_TEXTS_MAX 64
+
+struct sz_texts {
+	char *item[SZ_TEXTS_MAX + 1]; /* NULL-terminated */
+	size_t count;
+};
+
+struct sz_opt {
+	const char *name;
+	enum sz_opt_type type;
+	size_t offset;              /* of the value in the command's options */
+	const char *arg;            /* placeholder in the help; NULL for flags and choices */
+	const char *fallback;       /* default, as one would type it; NULL: none */
+	uint64_t min, max;          /* inclusive, of counts and durations */
+	const char *const *choices; /* NULL-terminated */
+	const char *help;
+};
+
+#define SZ_OPT_AT(type_, member_) .offset = offsetof(type_, member_)
+
+struct sz_command {
+	const char *name;
+	const char *operands; /* as in the usage line: "URL", "-- CMD …"; NULL: none */
+	const char *summary;  /* one line */
+	const char *about;    /* a paragraph; lines are wrapped */
+	const struct sz_opt *options;
+	size_t option_count;
+	const char *const *examples; /* NULL-terminated, each works when pasted */
+	size_t operand_max;          /* before `--` */
+	bool takes_command;          /* everything after `--` is a command */
+};
+
+struct sz_parsed {
+	bool help;      /* --help was given: nothing else was looked at */
+	char **operand; /* inside argv */
+	size_t operand_count;
+	char **command; /* after `--`; NULL when there was none or nothing follows */
+};
+
+/* Parse argv (without program and command name) into `options`, which starts
+ * out zeroed, with defaults first. Reorders nothing; argv must stay. 0, or -1
+ * with SZ_USAGE. */
+int sz_opt_parse(const struct sz_command *command, char **argv, void *options,
+		 struct sz_parsed *parsed, struct sz_err *err);
+
+/* Usage, description, options with their defaults, examples. */
+void sz_opt_help(const struct sz_command *command, struct sz_buf *out);
+
+/* The name of the list closest to `text` (at most two edits away), or NULL.
+ * `at(list, i)` returns the i-th name, NULL at the end. */
+const char *sz_nearest(const char *text, const char *(*at)(const void *list, size_t i),
+		       const void *list);
+
+#endif

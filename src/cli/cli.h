@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The command line: one file per command, each a table of options and a
+ * function that turns them into one call and one view. The only room that
+ * prints.
+ *
+ * stdout carries the result, stderr everything else.
+ */
+#ifndef SZ_CLI_CLI_H
+#define SZ_CLI_CLI_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/opt.h"
+#include "net/url.h"
+#include "record/record.h"
+#include "study/study.h"
+
+struct sz_cli_command {
+	struct sz_command spec;
+	/* argv without program and command name. The exit status, or -1 with
+	 * err, whose code then is the exit status. */
+	int (*run)(const struct sz_command *spec, char **argv, struct sz_err *err);
+};
+
+extern const struct sz_cli_command sz_cmd_demo, sz_cmd_sweep, sz_cmd_load, sz_cmd_serve;
+
+/* Parse into options; when --help was asked for, print it. 1: help was
+ * printed, be done; 0: go on; -1: err. */
+int sz_cli_parse(const struct sz_command *spec, char **argv, void *options,
+		 struct sz_parsed *parsed, struct sz_err *err);
+
+/* Write a finished view to stdout. 0 or -1. */
+int sz_cli_print(const struct sz_buf *view, struct sz_err *err);
+
+/* Refuse a target that is neither loopback nor vouched for. 0 or -1. */
+int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bool owned,
+			struct sz_err *err);
+
+/* Progress of a sweep on stderr: one line per finished setting, and on a
+ * terminal a live line of what goes on now. */
+struct sz_cli_progress {
+	bool live;
+	size_t reported; /* settings told so far */
+};
+void sz_cli_progress_plan(struct sz_cli_progress *progress, const struct sz_sweep_config *config);
+sz_progress_fn sz_cli_progress_step;
+void sz_cli_progress_end(struct sz_cli_progress *progress, const struct sz_sweep *sweep);
+
+/* Exit status of a finished sweep. */
+int sz_cli_sweep_exit(const struct sz_sweep *sweep);
+
+#endif

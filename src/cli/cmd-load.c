@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `sizeup load`: the load generator alone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/stop.h"
+#include "cli/cli.h"
+#include "load/load.h"
+#include "report/report.h"
+
+struct load_options {
+	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;
+	int connect;
+	bool json, owned;
+};
+
+static const char *const connect_choices[] = {"paced", "burst", NULL};
+
+#define AT(member) SZ_OPT_AT(struct load_options, member)
+
+static const struct sz_opt load_options[] = {
+	{"clients", SZ_OPT_COUNT, AT(clients), .arg = "N", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
+	 .fallback = "50", .help = "clients, each with one connection and one request in flight"},
+	{"duration", SZ_OPT_DURATION, AT(duration_ns), .arg = "TIME", .min = 10 * SZ_NS_PER_MS,
+	 .max = 24 * 3600 * SZ_NS_PER_S, .fallback = "10s", .help = "length of the window"},
+	{"warmup", SZ_OPT_DURATION, AT(warmup_ns), .arg = "TIME", .max = 600 * SZ_NS_PER_S,
+	 .fallback = "500ms", .help = "least time under load before the window opens"},
+	{"timeout", SZ_OPT_DURATION, AT(timeout_ns), .arg = "TIME", .min = SZ_NS_PER_MS,
+	 .max = 3600 * SZ_NS_PER_S, .fallback = "30s",
+	 .help = "a request that takes longer has failed"},
+	{"connect", SZ_OPT_CHOICE, AT(connect), .choices = connect_choices, .fallback = "paced",
+	 .help = "open connections one after the other's first answer, or all at once"},
+	{"reconnect-every", SZ_OPT_COUNT, AT(reconnect_every), .arg = "N", .max = 1000000000,
+	 .fallback = "0", .help = "responses before a client opens a new connection; 0: never"},
+	{"json", SZ_OPT_FLAG, AT(json), .help = "print one JSON document instead of text"},
+	{"i-own-this-target", SZ_OPT_FLAG, AT(owned),
+	 .help = "load an address that is not this machine's loopback"},
+};
+
+static const char *const load_examples[] = {
+	"sizeup load http://127.0.0.1:8000/",
+	"sizeup load --clients 200 --duration 30s http://localhost:8000/api/items",
+	"sizeup load --connect burst --reconnect-every 1 --json http://[::1]:8000/",
+	NULL,
+};
+
+static int fill_config(const struct load_options *options, const char *url,
+		       struct sz_load_config *config, struct sz_err *err)
+{
+	*config = (struct sz_load_config){
+		.clients = (unsigned)options->clients,
+		.connect = (enum sz_connect_mode)options->connect,
+		.reconnect_every = options->reconnect_every,
+		.timeout_ns = options->timeout_ns,
+		.warmup_ns = options->warmup_ns,
+	};
+	if (sz_url_parse(url, &config->url, err) < 0)
+		return -1;
+	if (!config->url.host[0]) {
+		sz_err_set(err, SZ_USAGE, 0, "'%.80s' names no host", url);
+		return sz_err_hint(err, "write http://127.0.0.1:PORT%.80s", url);
+	}
+	if (sz_url_resolve(&config->url, &config->addr, err) < 0)
+		return -1;
+	return sz_cli_check_target(&config->url, &config->addr, options->owned, err);
+}
+
+static int measure(const struct load_options *options, const struct sz_load_config *config,
+		   struct sz_load_result *result, struct sz_err *err)
+{
+	const struct sz_load_span span = {.min_ns = options->duration_ns,
+					  .max_ns = options->duration_ns};
+	struct sz_load *load = NULL;
+	int status = sz_load_new(config, &load, err);
+	if (status == 0)
+		status = sz_load_open(load, err);
+	if (status == 0)
+		status = sz_load_window(load, &span, result, err);
+	sz_load_free(load);
+	return status;
+}
+
+static int exit_status(const struct sz_load_report *report)
+{
+	if (report->result->interrupted)
+		return SZ_INTERRUPTED;
+	if (report->result->outcomes[SZ_OUTCOME_OK] == 0)
+		return SZ_MACHINE;
+	return report->reason_count ? SZ_UNTRUSTED : SZ_OK;
+}
+
+static int show(const struct load_options *options, const struct sz_load_config *config,
+		const struct sz_load_result *result, struct sz_err *err)
+{
+	sz_autobuf struct sz_buf view = {0};
+	char host[272];
+	struct sz_load_report report = {.config = config, .result = result};
+	snprintf(report.url, sizeof(report.url), "http://%s%.200s",
+		 sz_url_host_header(&config->url, host), config->url.target);
+	if (result->duration_ns == 0)
+		return sz_err_set(err, SZ_INTERRUPTED, 0, "interrupted before the window opened");
+	sz_load_judge(&report);
+	if (options->json)
+		sz_report_load_json(&report, &view);
+	else
+		sz_report_load_text(&report, &view);
+	return sz_cli_print(&view, err) < 0 ? -1 : exit_status(&report);
+}
+
+static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
+{
+	struct load_options options = {0};
+	struct sz_load_config config;
+	struct sz_parsed parsed;
+	int help = sz_cli_parse(spec, argv, &options, &parsed, err);
+	if (help)
+		return help < 0 ? -1 : 0;
+	if (parsed.operand_count == 0) {
+		sz_err_set(err, SZ_USAGE, 0, "there is no URL to load");
+		return sz_err_hint(err, "sizeup load http://127.0.0.1:8000/");
+	}
+	sz_autofree struct sz_load_result *result = calloc(1, sizeof(*result));
+	if (!result)
+		return sz_err_nomem(err);
+	if (fill_config(&options, parsed.operand[0], &config, err) < 0 || sz_stop_init(err) < 0 ||
+	    measure(&options, &config, result, err) < 0)
+		return -1;
+	return show(&options, &config, result, err);
+}
+
+const struct sz_cli_command sz_cmd_load = {
+	.spec = {.name = "load",
+		 .operands = "URL",
+		 .summary = "load a running service and say honestly what came of it",
+		 .about =
+			 "A closed loop of clients over HTTP/1.1 keep-alive: each sends a request, "
+			 "waits for the whole response, and sends again. Every request has exactly "
+			 "one outcome; latency is of good responses only. Exit status: 0 answered, "
+			 "2 "
+			 "the command line is wrong, 3 no request succeeded, 4 the numbers are not "
+			 "trustworthy, 130 interrupted.",
+		 .options = load_options,
+		 .option_count = SZ_ARRAY_LEN(load_options),
+		 .examples = load_examples,
+		 .operand_max = 1},
+	.run = run,
+};

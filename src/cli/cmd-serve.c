@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `sizeup serve`: the reference server.
+ */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "rt/rt.h"
+#include "serve/serve.h"
+
+struct serve_options {
+	const char *host;
+	uint64_t port, workers, backlog, connections_max, stop_budget_ns;
+	bool reuseport;
+};
+
+#define AT(member) SZ_OPT_AT(struct serve_options, member)
+
+static const struct sz_opt serve_options[] = {
+	{"host", SZ_OPT_TEXT, AT(host), .arg = "ADDRESS", .fallback = "127.0.0.1",
+	 .help = "numeric address to listen on"},
+	{"port", SZ_OPT_COUNT, AT(port), .arg = "N", .max = 65535, .fallback = "8000",
+	 .help = "port to listen on; 0 picks a free one and prints it"},
+	{"workers", SZ_OPT_COUNT, AT(workers), .arg = "N", .min = 1, .max = 1024, .fallback = "1",
+	 .help = "worker processes"},
+	{"backlog", SZ_OPT_COUNT, AT(backlog), .arg = "N", .min = 1, .max = 1000000,
+	 .fallback = "4096", .help = "connections that may wait to be accepted"},
+	{"connections-max", SZ_OPT_COUNT, AT(connections_max), .arg = "N", .min = 1, .max = 1000000,
+	 .fallback = "10k", .help = "connections a worker holds at most"},
+	{"reuseport", SZ_OPT_FLAG, AT(reuseport),
+	 .help = "a listening socket per worker; the kernel spreads connections by hash"},
+	{"stop-budget", SZ_OPT_DURATION, AT(stop_budget_ns), .arg = "TIME",
+	 .max = 3600 * SZ_NS_PER_S, .fallback = "10s",
+	 .help = "how long a stop may wait for requests in flight"},
+};
+
+static const char *const serve_examples[] = {
+	"sizeup serve --workers 2 --port 8000",
+	"sizeup serve --reuseport --workers 4 --port 0",
+	NULL,
+};
+
+static void tell_port(uint16_t port, void *app)
+{
+	const struct serve_options *options = app;
+	fprintf(stderr, "serving on %s port %u with %u worker%s; SIGTERM or Ctrl-C stops\n",
+		options->host, port, (unsigned)options->workers, options->workers == 1 ? "" : "s");
+}
+
+static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
+{
+	struct serve_options options = {0};
+	struct sz_parsed parsed;
+	int help = sz_cli_parse(spec, argv, &options, &parsed, err);
+	if (help)
+		return help < 0 ? -1 : 0;
+	const struct sz_rt_config config = {
+		.host = options.host,
+		.port = (uint16_t)options.port,
+		.workers = (unsigned)options.workers,
+		.backlog = (int)options.backlog,
+		.reuseport = options.reuseport,
+		.stop_budget_ns = options.stop_budget_ns,
+		.connections_max = (unsigned)options.connections_max,
+		.handle = sz_serve_handle,
+		.on_listening = tell_port,
+		.app = &options,
+	};
+	return sz_rt_run(&config, err);
+}
+
+const struct sz_cli_command sz_cmd_serve = {
+	.spec = {.name = "serve",
+		 .summary = "the reference server, whose costs are known exactly",
+		 .about =
+			 "An HTTP/1.1 server with prefork workers and handlers of known cost: / "
+			 "does "
+			 "nothing, /io?ms=T answers after T ms without work, /cpu?ms=T burns T ms "
+			 "of "
+			 "CPU, /block?ms=T sleeps on the event loop so that every other request of "
+			 "that worker waits.",
+		 .options = serve_options,
+		 .option_count = SZ_ARRAY_LEN(serve_options),
+		 .examples = serve_examples},
+	.run = run,
+};

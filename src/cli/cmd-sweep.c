@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `sizeup sweep`: start the service at several settings, measure, recommend.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/stop.h"
+#include "cli/cli.h"
+#include "net/listener.h"
+#include "os/limits.h"
+#include "report/report.h"
+#include "target/target.h"
+
+struct sweep_options {
+	struct sz_settings workers;
+	const char *url, *ready;
+	uint64_t port, clients, reconnect_every;
+	int connect;
+	uint64_t timeout_ns, warmup_ns, window_ns, ready_timeout_ns, stop_timeout_ns;
+	struct sz_texts env;
+	bool json, owned;
+};
+
+static const char *const connect_choices[] = {"paced", "burst", NULL};
+
+#define AT(member) SZ_OPT_AT(struct sweep_options, member)
+
+static const struct sz_opt sweep_options[] = {
+	{"workers", SZ_OPT_SETTINGS, AT(workers), .arg = "LIST",
+	 .help = "worker counts to try: 1,2,4 or 1..16 (a range is walked by doubling); up to "
+		 "twice the cores unless given"},
+	{"url", SZ_OPT_TEXT, AT(url), .arg = "URL", .fallback = "/",
+	 .help = "what to request: a path on the service, or a whole http:// URL"},
+	{"port", SZ_OPT_COUNT, AT(port), .arg = "N", .max = 65535, .fallback = "0",
+	 .help = "the service's port, put in place of {port}; 0 picks a free one"},
+	{"env", SZ_OPT_TEXTS, AT(env), .arg = "NAME=VALUE",
+	 .help = "set an environment variable of the service; {workers} and {port} work here too; "
+		 "may be repeated"},
+	{"clients", SZ_OPT_COUNT, AT(clients), .arg = "N", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
+	 .fallback = "50", .help = "clients, each with one request in flight"},
+	{"connect", SZ_OPT_CHOICE, AT(connect), .choices = connect_choices, .fallback = "paced",
+	 .help = "open connections one after the other's first answer, or all at once"},
+	{"reconnect-every", SZ_OPT_COUNT, AT(reconnect_every), .arg = "N", .max = 1000000000,
+	 .fallback = "0", .help = "responses before a client opens a new connection; 0: never"},
+	{"timeout", SZ_OPT_DURATION, AT(timeout_ns), .arg = "TIME", .min = SZ_NS_PER_MS,
+	 .max = 3600 * SZ_NS_PER_S, .fallback = "30s",
+	 .help = "a request that takes longer has failed"},
+	{"warmup", SZ_OPT_DURATION, AT(warmup_ns), .arg = "TIME", .max = 600 * SZ_NS_PER_S,
+	 .fallback = "500ms", .help = "least time under load before a window opens"},
+	{"window", SZ_OPT_DURATION, AT(window_ns), .arg = "TIME", .min = 100 * SZ_NS_PER_MS,
+	 .max = 3600 * SZ_NS_PER_S, .fallback = "3s",
+	 .help = "least length of a window; it goes on to 300 requests, or 10 s"},
+	{"ready", SZ_OPT_TEXT, AT(ready), .arg = "URL",
+	 .help = "what answers 2xx or 3xx once the service is ready; --url unless given"},
+	{"ready-timeout", SZ_OPT_DURATION, AT(ready_timeout_ns), .arg = "TIME",
+	 .min = 10 * SZ_NS_PER_MS, .max = 3600 * SZ_NS_PER_S, .fallback = "60s",
+	 .help = "how long the service may take to become ready"},
+	{"stop-timeout", SZ_OPT_DURATION, AT(stop_timeout_ns), .arg = "TIME",
+	 .max = 600 * SZ_NS_PER_S, .fallback = "10s",
+	 .help = "how long it may take to stop before it is killed"},
+	{"json", SZ_OPT_FLAG, AT(json), .help = "print one JSON document instead of text"},
+	{"i-own-this-target", SZ_OPT_FLAG, AT(owned),
+	 .help = "load an address that is not this machine's loopback"},
+};
+
+static const char *const sweep_examples[] = {
+	"sizeup sweep --workers 1,2,4 --url '/cpu?ms=20' -- sizeup serve --workers {workers} "
+	"--port {port}",
+	"sizeup sweep --url / -- /usr/bin/python3 -m uvicorn --app-dir examples/uvicorn "
+	"--workers {workers} --port {port} app:app",
+	"sizeup sweep --env WORKERS={workers} --env PORT={port} --url /io -- sh -c 'exec sizeup "
+	"serve --workers $WORKERS --port $PORT'",
+	NULL,
+};
+
+/* --- where the service will be --- */
+
+static bool any_uses(char *const *texts, const char *name)
+{
+	for (; texts && *texts; texts++) {
+		if (sz_template_uses(*texts, name))
+			return true;
+	}
+	return false;
+}
+
+static int choose_port(const struct sweep_options *options, char *const *argv, char *const *env,
+		       struct sz_url *url, struct sz_err *err)
+{
+	if (url->port && options->port && options->port != url->port)
+		return sz_err_set(err, SZ_USAGE, 0, "--port %u and the port of --url (%u) differ",
+				  (unsigned)options->port, url->port);
+	if (url->port)
+		return 0;
+	if (!options->port && !any_uses(argv, "port") && !any_uses(env, "port")) {
+		sz_err_set(err, SZ_USAGE, 0, "nothing says which port the service listens on");
+		return sz_err_hint(err, "put {port} into the command, or give --port N");
+	}
+	url->port = options->port ? (uint16_t)options->port : sz_free_port(err);
+	return url->port ? 0 : -1;
+}
+
+static int fill_urls(const struct sweep_options *options, char *const *argv, char *const *env,
+		     struct sz_sweep_config *config, struct sz_err *err)
+{
+	struct sz_url *url = &config->load.url, *ready = &config->ready_url;
+	if (sz_url_parse(options->url, url, err) < 0)
+		return sz_err_wrap(err, "--url");
+	if (choose_port(options, argv, env, url, err) < 0)
+		return -1;
+	if (!url->host[0])
+		snprintf(url->host, sizeof(url->host), "127.0.0.1");
+	if (sz_url_resolve(url, &config->load.addr, err) < 0 ||
+	    sz_cli_check_target(url, &config->load.addr, options->owned, err) < 0)
+		return -1;
+	*ready = *url;
+	if (!options->ready)
+		return 0;
+	struct sz_url given;
+	if (sz_url_parse(options->ready, &given, err) < 0)
+		return sz_err_wrap(err, "--ready");
+	if (given.host[0] && given.port != url->port) {
+		sz_err_set(err, SZ_USAGE, 0, "--ready must be on the service's own port, %u",
+			   url->port);
+		return sz_err_hint(err, "give a path, like --ready /health");
+	}
+	memcpy(ready->target, given.target, sizeof(ready->target));
+	return 0;
+}
+
+/* --- the command --- */
+
+static int check_templates(char *const *texts, struct sz_err *err)
+{
+	static const struct sz_binding known[] = {{.name = "workers"}, {.name = "port"}};
+	for (; texts && *texts; texts++) {
+		sz_autofree char *expanded = NULL;
+		if (sz_template_expand(*texts, known, SZ_ARRAY_LEN(known), &expanded, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int check_command(char *const *argv, const struct sz_texts *env, size_t settings,
+			 struct sz_err *err)
+{
+	if (!argv) {
+		sz_err_set(err, SZ_USAGE, 0, "there is no command to start");
+		return sz_err_hint(err,
+				   "put it after --: sizeup sweep --url / -- CMD {workers} {port}");
+	}
+	for (size_t i = 0; i < env->count; i++) {
+		if (!strchr(env->item[i], '=') || env->item[i][0] == '=')
+			return sz_err_set(err, SZ_USAGE, 0, "--env: '%.60s' is not NAME=VALUE",
+					  env->item[i]);
+	}
+	if (check_templates(argv, err) < 0 || check_templates(env->item, err) < 0)
+		return -1;
+	if (settings > 1 && !any_uses(argv, "workers") && !any_uses(env->item, "workers")) {
+		sz_err_set(err, SZ_USAGE, 0,
+			   "the command does not use {workers}: every setting would be the same");
+		return sz_err_hint(err, "put {workers} where the count goes, in the command or "
+					"in --env WEB_CONCURRENCY={workers}");
+	}
+	return 0;
+}
+
+/* 1, 2, 4 … twice the cores: where CPU-bound and waiting services part. */
+static int default_settings(const struct sz_os *os, struct sz_settings *settings,
+			    struct sz_err *err)
+{
+	struct sz_limits limits;
+	char range[32];
+	if (sz_limits_read(os, getpid(), &limits, err) < 0)
+		return -1;
+	double last = limits.cores * 2;
+	snprintf(range, sizeof(range), "1..%.0f", last < 2 ? 2.0 : last > 4096 ? 4096.0 : last);
+	return sz_parse_settings(range, settings, err);
+}
+
+static int fill_config(const struct sweep_options *options, char *const *argv,
+		       struct sz_sweep_config *config, struct sz_err *err)
+{
+	char *const *env = options->env.item;
+	*config = (struct sz_sweep_config){
+		.argv = argv,
+		.env = env,
+		.workers = options->workers,
+		.load = {.clients = (unsigned)options->clients,
+			 .connect = (enum sz_connect_mode)options->connect,
+			 .reconnect_every = options->reconnect_every,
+			 .timeout_ns = options->timeout_ns,
+			 .warmup_ns = options->warmup_ns},
+		.ready_timeout_ns = options->ready_timeout_ns,
+		.stop_timeout_ns = options->stop_timeout_ns,
+		.window_ns = options->window_ns,
+	};
+	if (sz_os_init(&config->os, NULL, err) < 0)
+		return -1;
+	if (config->workers.count == 0 && default_settings(&config->os, &config->workers, err) < 0)
+		return -1;
+	if (check_command(argv, &options->env, config->workers.count, err) < 0)
+		return -1;
+	return fill_urls(options, argv, env, config, err);
+}
+
+static int run_sweep(const struct sweep_options *options, struct sz_sweep_config *config,
+		     struct sz_sweep *sweep, struct sz_err *err)
+{
+	struct sz_cli_progress progress;
+	sz_autobuf struct sz_buf view = {0};
+	sz_cli_progress_plan(&progress, config);
+	config->progress = sz_cli_progress_step;
+	config->progress_arg = &progress;
+	int status = sz_sweep_run(config, sweep, err);
+	sz_cli_progress_end(&progress, sweep);
+	if (status < 0)
+		return -1;
+	if (options->json)
+		sz_report_sweep_json(sweep, &view);
+	else
+		sz_report_sweep_text(sweep, &view);
+	return sz_cli_print(&view, err) < 0 ? -1 : sz_cli_sweep_exit(sweep);
+}
+
+static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
+{
+	struct sweep_options options = {0};
+	struct sz_sweep_config config;
+	struct sz_sweep sweep;
+	struct sz_parsed parsed;
+	int help = sz_cli_parse(spec, argv, &options, &parsed, err);
+	if (help)
+		return help < 0 ? -1 : 0;
+	if (fill_config(&options, parsed.command, &config, err) < 0 || sz_stop_init(err) < 0)
+		return -1;
+	sz_sweep_init(&sweep);
+	int status = run_sweep(&options, &config, &sweep, err);
+	sz_sweep_fini(&sweep);
+	return status;
+}
+
+const struct sz_cli_command sz_cmd_sweep = {
+	.spec = {.name = "sweep",
+		 .operands = "-- CMD …",
+		 .summary = "start a service at several worker counts, measure, recommend",
+		 .about = "Starts CMD once per worker count, with {workers} and {port} in its "
+			  "arguments (or in --env) replaced, loads it, watches its processes, and "
+			  "recommends the smallest count that is not measurably worse than the "
+			  "best. "
+			  "Exit status: 0 answered, 1 no count can be recommended, 2 the command "
+			  "line "
+			  "is wrong, 3 the service or the machine failed, 4 the measurement is not "
+			  "trustworthy, 130 interrupted.",
+		 .options = sweep_options,
+		 .option_count = SZ_ARRAY_LEN(sweep_options),
+		 .examples = sweep_examples,
+		 .takes_command = true},
+	.run = run,
+};

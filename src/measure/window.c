@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "measure/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "os/cpu.h"
+#include "os/proc.h"
+#include "os/sock.h"
+
+/* What the kernel says at one edge of the window. */
+struct edge {
+	uint64_t at_ns;
+	struct sz_tree tree;
+	struct sz_cpu_times machine;
+	bool machine_known;
+	uint64_t own_cpu_ns; /* sizeup itself, the load generator included */
+};
+
+struct edges {
+	const struct sz_measure_config *config;
+	struct edge start, end;
+	int listen_queue; /* at the start; negative when unknown */
+};
+
+static void edge_fini(struct edge *edge)
+{
+	sz_tree_fini(&edge->tree);
+}
+
+static void edges_fini(struct edges *edges)
+{
+	edge_fini(&edges->start);
+	edge_fini(&edges->end);
+}
+
+/* Called with the clients waiting: only what is quick and must be in step. */
+static void read_edge(void *arg, bool is_start)
+{
+	struct edges *edges = arg;
+	const struct sz_measure_config *config = edges->config;
+	struct edge *edge = is_start ? &edges->start : &edges->end;
+	sz_tree_read(config->os, config->guard_pid, &edge->tree);
+	edge->machine_known = sz_cpu_read(config->os, config->limits->cpu_set, &edge->machine) == 0;
+	edge->own_cpu_ns = sz_process_cpu_ns();
+	edge->at_ns = sz_now_ns();
+	if (is_start)
+		edges->listen_queue =
+			sz_listen_queue(config->os, config->guard_pid, config->load.url.port);
+}
+
+static double per_second(uint64_t before_ns, uint64_t after_ns, double elapsed_s)
+{
+	return ((double)after_ns - (double)before_ns) / 1e9 / elapsed_s;
+}
+
+/* --- requests --- */
+
+static double quantile_ms(const struct sz_hist *hist, double ratio)
+{
+	return sz_hist_quantile_or_nan_ns(hist, ratio) / 1e6;
+}
+
+static double max_ms(const struct sz_hist *hist)
+{
+	return hist->count ? (double)hist->max_ns / 1e6 : SZ_NAN;
+}
+
+static void fill_requests(struct sz_window *window, const struct sz_load_result *result,
+			  unsigned clients)
+{
+	const struct sz_hist *ok = &result->latency[SZ_OUTCOME_OK];
+	const uint64_t *outcomes = result->outcomes;
+	window->duration_s = sz_ns_to_s(result->duration_ns);
+	window->sent = result->sent;
+	window->ok = outcomes[SZ_OUTCOME_OK];
+	window->unfinished = outcomes[SZ_OUTCOME_UNFINISHED];
+	window->errors = result->connect_failed + outcomes[SZ_OUTCOME_HTTP_ERROR] +
+			 outcomes[SZ_OUTCOME_PROTOCOL_ERROR] + outcomes[SZ_OUTCOME_SOCKET_ERROR] +
+			 outcomes[SZ_OUTCOME_TIMEOUT];
+	window->server_closed = result->server_closed;
+	window->longest_gap_ms = sz_ns_to_ms(result->longest_gap_ns);
+	window->client_cores = sz_ns_to_s(result->client_cpu_ns) / window->duration_s;
+
+	window->throughput_rps = (double)window->ok / window->duration_s;
+	window->latency_mean_ms = sz_hist_mean_ns(ok) / 1e6;
+	window->latency_p50_ms = quantile_ms(ok, 0.50);
+	window->latency_p90_ms = quantile_ms(ok, 0.90);
+	window->latency_p95_ms = quantile_ms(ok, 0.95);
+	window->latency_p99_ms = quantile_ms(ok, 0.99);
+	window->latency_max_ms = max_ms(ok);
+	window->ttfb_p50_ms = quantile_ms(&result->ttfb, 0.50);
+	window->ttfb_max_ms = max_ms(&result->ttfb);
+
+	/* Little's law: clients = X * R in a closed loop without think time. Time
+	 * spent reconnecting is in neither factor, so it says nothing then. */
+	window->in_flight = window->throughput_rps * window->latency_mean_ms / 1e3;
+	if (result->reconnects * 100 < result->sent)
+		window->little_ratio = window->in_flight / clients;
+}
+
+/* --- CPU --- */
+
+static void fill_cpu(struct sz_window *window, const struct edges *edges)
+{
+	const struct edge *start = &edges->start, *end = &edges->end;
+	double elapsed_s = per_second(start->at_ns, end->at_ns, 1.0);
+	window->tree_cores =
+		per_second(sz_tree_cpu_ns(&start->tree), sz_tree_cpu_ns(&end->tree), elapsed_s);
+	if (window->ok)
+		window->cpu_s_per_request =
+			window->tree_cores * window->duration_s / (double)window->ok;
+	if (!start->machine_known || !end->machine_known)
+		return;
+	double cpus = end->machine.cpus;
+	double idle = per_second(start->machine.idle_ns, end->machine.idle_ns, elapsed_s);
+	double steal = per_second(start->machine.steal_ns, end->machine.steal_ns, elapsed_s);
+	double own = per_second(start->own_cpu_ns, end->own_cpu_ns, elapsed_s);
+	window->steal_ratio = steal / cpus;
+	window->foreign_cores = cpus - idle - steal - window->tree_cores - own;
+}
+
+static uint64_t cpu_of(const struct sz_tree *tree, const struct sz_proc *proc)
+{
+	for (size_t i = 0; i < tree->count; i++) {
+		const struct sz_proc *candidate = &tree->procs[i];
+		if (candidate->pid == proc->pid && candidate->start_ticks == proc->start_ticks)
+			return candidate->cpu_ns;
+	}
+	return 0; /* born later: it had used nothing */
+}
+
+/* --- processes --- */
+
+/* Running totals over the service's processes; -1 once one is unreadable. */
+static void add_bytes(int64_t *sum, int64_t bytes)
+{
+	*sum = *sum < 0 || bytes < 0 ? -1 : *sum + bytes;
+}
+
+static int64_t mean_bytes(int64_t sum, unsigned count)
+{
+	return sum < 0 || count == 0 ? -1 : sum / count;
+}
+
+static void fill_memory(struct sz_window *window, const struct sz_tree *tree, pid_t guard_pid)
+{
+	int64_t pss_worker = 0, rss_worker = 0, pss_supervisor = 0;
+	unsigned supervisors = 0;
+	window->pss_total_bytes = window->rss_total_bytes = 0;
+	for (size_t i = 0; i < tree->count; i++) {
+		const struct sz_proc *proc = &tree->procs[i];
+		if (proc->pid == guard_pid || proc->state == 'Z')
+			continue;
+		add_bytes(&window->pss_total_bytes, proc->pss_bytes);
+		add_bytes(&window->rss_total_bytes, proc->rss_bytes);
+		if (proc->role == SZ_ROLE_WORKER) {
+			add_bytes(&pss_worker, proc->pss_bytes);
+			add_bytes(&rss_worker, proc->rss_bytes);
+		} else if (proc->role == SZ_ROLE_SUPERVISOR) {
+			supervisors++;
+			add_bytes(&pss_supervisor, proc->pss_bytes);
+		}
+	}
+	window->pss_worker_bytes = mean_bytes(pss_worker, window->workers);
+	window->rss_worker_bytes = mean_bytes(rss_worker, window->workers);
+	window->pss_supervisor_bytes = supervisors ? pss_supervisor : -1;
+}
+
+/* Largest share of the connections, times the workers: 1 is even. */
+static double imbalance(const struct sz_window *window)
+{
+	unsigned total = 0, most = 0;
+	for (unsigned i = 0; i < window->workers; i++) {
+		unsigned connections = window->share[i].connections;
+		total += connections;
+		if (connections > most)
+			most = connections;
+	}
+	return total ? (double)most * window->workers / total : SZ_NAN;
+}
+
+static int fill_shares(struct sz_window *window, const struct sz_tree *tree,
+		       const struct edges *edges, struct sz_err *err)
+{
+	double elapsed_s = per_second(edges->start.at_ns, edges->end.at_ns, 1.0);
+	window->share = calloc(tree->count + 1, sizeof(*window->share));
+	if (!window->share)
+		return sz_err_nomem(err);
+	for (size_t i = 0; i < tree->count; i++) {
+		const struct sz_proc *proc = &tree->procs[i];
+		if (proc->role != SZ_ROLE_WORKER || proc->state == 'Z')
+			continue;
+		struct sz_worker_share *share = &window->share[window->workers++];
+		share->connections = proc->connections;
+		share->cpu_cores = per_second(cpu_of(&edges->start.tree, proc),
+					      cpu_of(&edges->end.tree, proc), elapsed_s);
+	}
+	return 0;
+}
+
+/* After the drain, while the connections are still open. */
+static int fill_processes(struct sz_window *window, const struct edges *edges, struct sz_err *err)
+{
+	const struct sz_measure_config *config = edges->config;
+	__attribute__((cleanup(sz_tree_fini))) struct sz_tree tree = {0};
+	struct sz_port_view view;
+	if (sz_tree_read(config->os, config->guard_pid, &tree) < 0)
+		return 0; /* gone: whoever owns the target says so, with its status */
+	bool classified = sz_tree_classify(config->os, &tree, config->load.url.port, &view) == 0;
+	if (fill_shares(window, &tree, edges, err) < 0)
+		return -1;
+	sz_tree_read_memory(config->os, &tree);
+	fill_memory(window, &tree, config->guard_pid);
+	/* A server that closes connections has none left to count by now. */
+	window->connections_known = classified && view.fds_readable &&
+				    window->server_closed * 10 < config->load.clients;
+	if (window->connections_known)
+		window->imbalance = imbalance(window);
+	return 0;
+}
+
+/* --- the gate --- */
+
+uint32_t sz_window_gate(const struct sz_window *window, double cores_allowed, unsigned clients,
+			unsigned clients_answered)
+{
+	/* Comparisons with NaN are false: what is unknown disturbs nothing. */
+	const bool tripped[SZ_DISTURBANCES] = {
+		[SZ_DISTURBED_FOREIGN_CPU] =
+			window->foreign_cores > SZ_GATE_FOREIGN_RATIO * cores_allowed,
+		[SZ_DISTURBED_STEAL] = window->steal_ratio > SZ_GATE_STEAL_RATIO,
+		[SZ_DISTURBED_CLIENT] = window->client_cores >= SZ_GATE_CLIENT_CORES,
+		[SZ_DISTURBED_UNANSWERED] =
+			clients_answered<clients,
+					 /* Where the server closes connections the listen queue is
+					    the queue. */
+					 [SZ_DISTURBED_QUEUE] = window->listen_queue> 0 &&
+			window->server_closed == 0,
+		[SZ_DISTURBED_LITTLE] = fabs(window->little_ratio - 1.0) > SZ_GATE_LITTLE,
+	};
+	uint32_t bits = 0;
+	for (unsigned i = 0; i < SZ_DISTURBANCES; i++)
+		bits |= (uint32_t)tripped[i] << i;
+	return bits;
+}
+
+static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_result *result,
+		    struct sz_window *window, struct sz_err *err)
+{
+	const struct sz_measure_config *config = edges->config;
+	const struct sz_load_span span = {
+		.min_ns = config->window_min_ns,
+		.max_ns = config->window_max_ns,
+		.requests = config->window_requests,
+		.at_edge = read_edge,
+		.arg = edges,
+	};
+	if (sz_load_open(load, err) < 0 || sz_load_window(load, &span, result, err) < 0)
+		return -1;
+	if (result->interrupted)
+		return sz_err_set(err, SZ_INTERRUPTED, 0, "interrupted");
+	fill_requests(window, result, config->load.clients);
+	fill_cpu(window, edges);
+	window->listen_queue = edges->listen_queue > 0 ? (unsigned)edges->listen_queue : 0;
+	if (fill_processes(window, edges, err) < 0)
+		return -1;
+	window->disturbed = sz_window_gate(window, config->limits->cores, config->load.clients,
+					   result->clients_answered);
+	return 0;
+}
+
+int sz_measure_window(const struct sz_measure_config *config, struct sz_window *window,
+		      struct sz_err *err)
+{
+	sz_window_fini(window);
+	struct edges edges = {.config = config, .listen_queue = -1};
+	struct sz_load *load = NULL;
+	sz_autofree struct sz_load_result *result = malloc(sizeof(*result));
+	if (!result)
+		return sz_err_nomem(err);
+	int status = sz_load_new(&config->load, &load, err);
+	if (status == 0)
+		status = run_load(&edges, load, result, window, err);
+	sz_load_free(load);
+	edges_fini(&edges);
+	return status;
+}

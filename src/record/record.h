@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a run has found: plain structs, filled by measure/, study/ and
+ * advise/, shown by report/. No behaviour here but making and freeing them.
+ *
+ * Units are in the names. A number that was not or could not be measured is
+ * NaN (a double) or -1 (a byte count), and becomes null in JSON and "–" in
+ * text; it is never 0.
+ */
+#ifndef SZ_RECORD_RECORD_H
+#define SZ_RECORD_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/units.h"
+
+/* Not measured. (NAN itself is a float.) */
+#define SZ_NAN __builtin_nan("")
+
+/* Why a window does not count: external evidence only, never that its number
+ * looked odd. */
+enum sz_disturbance {
+	SZ_DISTURBED_FOREIGN_CPU, /* other programs used > 5 % of the allowed cores */
+	SZ_DISTURBED_STEAL,       /* the hypervisor took > 2 % */
+	SZ_DISTURBED_CLIENT,      /* the load generator used >= 80 % of a core */
+	SZ_DISTURBED_UNANSWERED,  /* some clients had had no response when it opened */
+	SZ_DISTURBED_QUEUE,       /* connections sat in the listen queue when it opened */
+	SZ_DISTURBED_LITTLE,      /* X * R differs from the clients by more than 5 % */
+	SZ_DISTURBANCES,
+};
+
+/* One process of the service at the end of a window. */
+struct sz_worker_share {
+	unsigned connections;
+	double cpu_cores;
+};
+
+/* One window: a setting under load for a few seconds. */
+struct sz_window {
+	double duration_s;
+	uint64_t sent, ok, errors; /* requests of the window; errors: sent but not ok, and
+				    * connects that failed; stale and unfinished apart */
+	uint64_t unfinished;
+	double throughput_rps; /* ok only */
+	double latency_mean_ms, latency_p50_ms, latency_p90_ms, latency_p95_ms, latency_p99_ms,
+		latency_max_ms;
+	double ttfb_p50_ms, ttfb_max_ms;
+	double longest_gap_ms; /* without any completion */
+
+	double cpu_s_per_request; /* of the whole tree */
+	double tree_cores, client_cores, foreign_cores, steal_ratio;
+	double in_flight;    /* X * R */
+	double little_ratio; /* X * R / clients; NaN when connections were reopened */
+
+	int64_t pss_total_bytes, rss_total_bytes;
+	int64_t pss_worker_bytes, rss_worker_bytes; /* mean per worker */
+	int64_t pss_supervisor_bytes;               /* -1: there is none */
+
+	unsigned workers;              /* worker processes counted */
+	struct sz_worker_share *share; /* one per worker; owned */
+	bool connections_known;        /* false: the server closes connections, so counting them
+					* after the window means nothing */
+	double imbalance;              /* largest share of connections x workers; 1 = even */
+	unsigned listen_queue;         /* when the window opened */
+	uint64_t server_closed;        /* connections that the server closed */
+	uint32_t disturbed;            /* bit set of enum sz_disturbance */
+};
+
+enum sz_verdict { SZ_UNDECIDED, SZ_ACCEPTED, SZ_INFERIOR, SZ_INFEASIBLE };
+
+/* One setting of the knob. */
+struct sz_setting {
+	unsigned workers; /* asked */
+	bool measured;
+	struct sz_window window;
+	unsigned retries; /* windows thrown away as disturbed before this one */
+	double ready_s, start_cpu_s;
+	bool settled;  /* start-up work was over when the load began */
+	double exit_s; /* from SIGTERM to an empty tree */
+	bool killed;   /* it did not stop in time */
+	/* advise/ */
+	enum sz_verdict verdict;
+	double speedup, efficiency; /* against the smallest measured setting */
+	bool saturated;
+	char why_infeasible[300];
+};
+
+struct sz_machine {
+	double cores_allowed;
+	unsigned cpus_allowed, cpus_online;
+	uint64_t memory_limit_bytes;
+	bool memory_limited;
+	char cores_from[128], memory_from[128];
+	char unseen[256]; /* limits that could not be read */
+	char kernel[96];
+};
+
+enum sz_grade { SZ_GRADE_WEAK, SZ_GRADE_NOT_WORSE_SHOWN, SZ_GRADE_DECIDED };
+
+/* Classes of limits (measurement of where the time goes). */
+enum sz_class { SZ_CLASS_UNKNOWN, SZ_CLASS_CPU_BOUND, SZ_CLASS_WAITING, SZ_CLASS_NAGLE_FLOOR };
+
+#define SZ_EVIDENCE_MAX 6
+#define SZ_WARNINGS_MAX 16
+
+struct sz_warning {
+	const char *code; /* static: "uneven-spread" */
+	char text[400];
+	char remedy[300];
+};
+
+enum sz_status {
+	SZ_STATUS_ANSWERED,
+	SZ_STATUS_NO, /* measured, and no setting can be recommended */
+	SZ_STATUS_UNTRUSTWORTHY,
+	SZ_STATUS_INTERRUPTED,
+};
+
+/* What advise/ concludes. */
+struct sz_advice {
+	enum sz_status status;
+	bool recommended;
+	size_t setting; /* index of the recommended one */
+	enum sz_grade grade;
+	bool range_limited; /* it is the largest tested and the curve still rose */
+	char reason[400];
+	bool saturated; /* the load saturates the service at its smallest setting */
+	enum sz_class limit;
+	char evidence[SZ_EVIDENCE_MAX][300];
+	size_t evidence_count;
+	char runner_up[300];
+	struct sz_warning warnings[SZ_WARNINGS_MAX];
+	size_t warning_count;
+};
+
+struct sz_sweep {
+	struct sz_machine machine;
+	char command[512]; /* as given, for people */
+	char url[512];
+	unsigned clients;
+	bool connect_burst;
+	uint64_t seed;
+
+	double client_ceiling_rps;      /* requests/s this client could send with one core; NaN */
+	double alone_latency_ms;        /* R1: mean latency of one client alone, smallest setting */
+	double alone_cpu_s_per_request; /* D1 */
+	uint64_t alone_requests;
+
+	struct sz_setting setting[SZ_SETTINGS_MAX]; /* ascending */
+	size_t setting_count; /* asked; those after a failure are not measured */
+	bool interrupted;
+	struct sz_advice advice;
+};
+
+/* Everything not measured yet. */
+void sz_window_init(struct sz_window *window);
+void sz_window_fini(struct sz_window *window);
+void sz_sweep_init(struct sz_sweep *sweep);
+void sz_sweep_fini(struct sz_sweep *sweep);
+
+/* Plain words for people: "other programs used the CPU", … */
+const char *sz_disturbance_text(enum sz_disturbance disturbance);
+
+/* Codes of JSON. */
+const char *sz_verdict_name(enum sz_verdict verdict);
+const char *sz_grade_name(enum sz_grade grade);
+const char *sz_class_name(enum sz_class limit);
+const char *sz_status_name(enum sz_status status);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A load run as JSON, "sizeup/load/1".
+ */
+#include "report/report.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "report/json.h"
+
+static const char *status(const struct sz_load_report *report)
+{
+	if (report->result->interrupted)
+		return "interrupted";
+	if (report->result->outcomes[SZ_OUTCOME_OK] == 0)
+		return "failed";
+	return report->reason_count ? "untrustworthy" : "answered";
+}
+
+static json_t *counts(const struct sz_load_result *result)
+{
+	json_t *object = json_object();
+	json_object_set_new(object, "attempts", sz_json_count(result->attempts));
+	json_object_set_new(object, "connect_failed", sz_json_count(result->connect_failed));
+	json_object_set_new(object, "sent", sz_json_count(result->sent));
+	for (int i = 0; i < SZ_OUTCOME_COUNT; i++)
+		json_object_set_new(object, sz_outcome_name((enum sz_outcome)i),
+				    sz_json_count(result->outcomes[i]));
+	json_object_set_new(object, "uncounted", sz_json_count(result->uncounted));
+	return object;
+}
+
+static json_t *errors(const struct sz_load_result *result)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < result->error_count; i++) {
+		const struct sz_load_error *error = &result->errors[i];
+		const char *name = error->errnum ? strerrorname_np(error->errnum) : NULL;
+		json_array_append_new(array, json_pack("{s:s, s:s?, s:o}", "phase",
+						       sz_phase_name(error->phase), "errno", name,
+						       "count", sz_json_count(error->count)));
+	}
+	return array;
+}
+
+static json_t *distribution(const struct sz_hist *hist)
+{
+	const struct sz_json_field fields[] = {
+		{"p50", sz_hist_quantile_or_nan_ns(hist, 0.5) / 1e6},
+		{"p90", sz_hist_quantile_or_nan_ns(hist, 0.9) / 1e6},
+		{"p95", sz_hist_quantile_or_nan_ns(hist, 0.95) / 1e6},
+		{"p99", sz_hist_quantile_or_nan_ns(hist, 0.99) / 1e6},
+		{"p99_9", sz_hist_quantile_or_nan_ns(hist, 0.999) / 1e6},
+		{"max", hist->count ? (double)hist->max_ns / 1e6 : SZ_NAN},
+		{"mean", sz_hist_mean_ns(hist) / 1e6},
+	};
+	return sz_json_numbers(fields, SZ_ARRAY_LEN(fields));
+}
+
+static json_t *connections(const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
+	return json_pack("{s:i, s:o, s:o, s:o}", "asked", (int)report->config->clients, "opened",
+			 sz_json_count(result->connections_opened), "open_at_end",
+			 sz_json_count(result->connections_open_at_end), "reconnects",
+			 sz_json_count(result->reconnects));
+}
+
+static json_t *client(const struct sz_load_result *result)
+{
+	double cpu_s = sz_ns_to_s(result->client_cpu_ns);
+	double sent = (double)result->sent;
+	return json_pack("{s:o, s:o, s:b, s:o}", "cpu_s", sz_json_number(cpu_s),
+			 "cpu_us_per_request",
+			 sz_json_number(result->sent ? cpu_s * 1e6 / sent : SZ_NAN), "saturated",
+			 (int)(cpu_s >= 0.8 * sz_ns_to_s(result->duration_ns)),
+			 "epoll_waits_per_request",
+			 sz_json_number(result->sent ? (double)result->epoll_waits / sent
+						     : SZ_NAN));
+}
+
+static json_t *reasons(const struct sz_load_report *report)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < report->reason_count; i++)
+		json_array_append_new(array, json_string(report->reasons[i]));
+	return array;
+}
+
+static void put_rates(json_t *document, const struct sz_load_result *result)
+{
+	double duration_s = sz_ns_to_s(result->duration_ns);
+	double ok = (double)result->outcomes[SZ_OUTCOME_OK];
+	double answered = ok + (double)result->outcomes[SZ_OUTCOME_HTTP_ERROR];
+	/* A closed loop asks for no rate. */
+	json_object_set_new(document, "asked_rps", json_null());
+	json_object_set_new(document, "offered_rps",
+			    sz_json_number((double)result->sent / duration_s));
+	json_object_set_new(document, "completed_rps", sz_json_number(answered / duration_s));
+	json_object_set_new(document, "goodput_rps", sz_json_number(ok / duration_s));
+	json_object_set_new(document, "duration_s", sz_json_number(duration_s));
+}
+
+void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out)
+{
+	const struct sz_load_result *result = report->result;
+	json_t *document = json_object();
+	json_object_set_new(document, "schema", json_string("sizeup/load/1"));
+	json_object_set_new(document, "status", json_string(status(report)));
+	json_object_set_new(document, "url", json_string(report->url));
+	put_rates(document, result);
+	json_object_set_new(document, "counts", counts(result));
+	json_object_set_new(document, "errors", errors(result));
+	json_object_set_new(document, "latency_ms", distribution(&result->latency[SZ_OUTCOME_OK]));
+	json_object_set_new(document, "ttfb_ms", distribution(&result->ttfb));
+	json_object_set_new(document, "connect_ms", distribution(&result->connect));
+	json_object_set_new(document, "longest_gap_ms",
+			    sz_json_number(sz_ns_to_ms(result->longest_gap_ns)));
+	json_object_set_new(document, "connections", connections(report));
+	json_object_set_new(document, "client", client(result));
+	json_object_set_new(document, "trustworthy", json_boolean(report->reason_count == 0));
+	json_object_set_new(document, "reasons", reasons(report));
+	sz_json_write(document, out);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A load run as text, and the judgement whether its numbers can be trusted.
+ */
+#include "report/report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/units.h"
+
+enum { COLUMNS = 88, INDENT = 14 };
+
+__attribute__((format(printf, 2, 3))) static void distrust(struct sz_load_report *report,
+							   const char *fmt, ...)
+{
+	if (report->reason_count == SZ_ARRAY_LEN(report->reasons))
+		return;
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(report->reasons[report->reason_count++], sizeof(report->reasons[0]), fmt, args);
+	va_end(args);
+}
+
+void sz_load_judge(struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
+	double cores = (double)result->client_cpu_ns / (double)result->duration_ns;
+	report->reason_count = 0;
+	if (!sz_load_counts_ok(result))
+		distrust(report, "the counts do not add up: this is a bug of sizeup");
+	if (cores >= 0.8)
+		distrust(report,
+			 "the load generator used %.0f %% of a core: it may be the limit, not the "
+			 "service",
+			 cores * 100);
+	if (result->clients_answered < report->config->clients)
+		distrust(report, "only %u of %u clients ever had an answer before the window",
+			 result->clients_answered, report->config->clients);
+}
+
+static void put_label(struct sz_buf *out, const char *label)
+{
+	sz_buf_puts(out, label);
+	size_t used = strlen(label);
+	sz_buf_repeat(out, ' ', used < INDENT ? INDENT - used : 1);
+}
+
+static void put_latency(struct sz_buf *out, const char *label, const struct sz_hist *hist)
+{
+	static const struct {
+		const char *name;
+		double ratio;
+	} shown[] = {{"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p99.9", 0.999}};
+	char text[SZ_UNIT_TEXT];
+	put_label(out, label);
+	if (hist->count == 0) {
+		sz_buf_puts(out, "–\n");
+		return;
+	}
+	for (size_t i = 0; i < SZ_ARRAY_LEN(shown); i++) {
+		double ns = sz_hist_quantile_or_nan_ns(hist, shown[i].ratio);
+		sz_buf_printf(out, "%s %s  ", shown[i].name,
+			      isnan(ns) ? "–" : sz_format_duration(text, ns));
+	}
+	sz_buf_printf(out, "max %s\n", sz_format_duration(text, (double)hist->max_ns));
+}
+
+static void put_counts(struct sz_buf *out, const struct sz_load_result *result)
+{
+	put_label(out, "Requests");
+	sz_buf_printf(out, "%llu sent", (unsigned long long)result->sent);
+	for (int i = 0; i < SZ_OUTCOME_COUNT; i++) {
+		if (result->outcomes[i] || i == SZ_OUTCOME_OK)
+			sz_buf_printf(out, ", %llu %s", (unsigned long long)result->outcomes[i],
+				      sz_outcome_name((enum sz_outcome)i));
+	}
+	if (result->connect_failed)
+		sz_buf_printf(out, "; %llu connects failed",
+			      (unsigned long long)result->connect_failed);
+	sz_buf_puts(out, "\n");
+	for (size_t i = 0; i < result->error_count; i++) {
+		const struct sz_load_error *error = &result->errors[i];
+		put_label(out, "");
+		sz_buf_printf(out, "%llu x %s: %s\n", (unsigned long long)error->count,
+			      sz_phase_name(error->phase),
+			      error->errnum ? strerrordesc_np(error->errnum) : "closed");
+	}
+}
+
+static void put_client(struct sz_buf *out, const struct sz_load_result *result)
+{
+	put_label(out, "Client");
+	sz_buf_printf(out,
+		      "%.2f us of CPU per request, %.0f %% of a core, %.2f epoll waits per "
+		      "request\n",
+		      (double)result->client_cpu_ns / 1e3 /
+			      (double)(result->sent ? result->sent : 1),
+		      (double)result->client_cpu_ns * 100 / (double)result->duration_ns,
+		      (double)result->epoll_waits / (double)(result->sent ? result->sent : 1));
+}
+
+void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out)
+{
+	const struct sz_load_result *result = report->result;
+	double duration_s = sz_ns_to_s(result->duration_ns);
+	char gap[SZ_UNIT_TEXT];
+	put_label(out, "Load");
+	sz_buf_printf(out, "%u clients on %s for %.1f s%s\n", report->config->clients, report->url,
+		      duration_s, result->interrupted ? " (interrupted)" : "");
+	put_label(out, "Goodput");
+	sz_buf_printf(out, "%.1f req/s\n", (double)result->outcomes[SZ_OUTCOME_OK] / duration_s);
+	put_latency(out, "Latency", &result->latency[SZ_OUTCOME_OK]);
+	put_latency(out, "First byte", &result->ttfb);
+	put_latency(out, "Connect", &result->connect);
+	put_counts(out, result);
+	put_label(out, "Connections");
+	sz_buf_printf(out, "%u asked, %llu opened, %llu open at the end, %llu reconnects\n",
+		      report->config->clients, (unsigned long long)result->connections_opened,
+		      (unsigned long long)result->connections_open_at_end,
+		      (unsigned long long)result->reconnects);
+	put_label(out, "Longest gap");
+	sz_buf_printf(out, "%s without a completion\n",
+		      sz_format_duration(gap, (double)result->longest_gap_ns));
+	put_client(out, result);
+	for (size_t i = 0; i < report->reason_count; i++) {
+		put_label(out, "Not trustworthy");
+		sz_buf_wrap(out, report->reasons[i], INDENT, COLUMNS);
+		sz_buf_puts(out, "\n");
+	}
+}

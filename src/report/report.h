@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Views: from recorded structs to text and JSON. Nothing here measures,
+ * decides or prints; a view is built in a buffer and the caller writes it.
+ */
+#ifndef SZ_REPORT_REPORT_H
+#define SZ_REPORT_REPORT_H
+
+#include "base/buf.h"
+#include "load/load.h"
+#include "record/record.h"
+
+/* The table, the recommendation, the limit with its evidence, warnings. */
+void sz_report_sweep_text(const struct sz_sweep *sweep, struct sz_buf *out);
+
+/* One JSON document, schema/sweep-1.schema.json. */
+void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out);
+
+/* A finished load and what was asked of it. */
+struct sz_load_report {
+	const struct sz_load_config *config;
+	const struct sz_load_result *result;
+	char url[512];
+	char reasons[4][200]; /* why it is not trustworthy */
+	size_t reason_count;
+};
+
+/* Fill report->reasons from the numbers. Pure. */
+void sz_load_judge(struct sz_load_report *report);
+
+void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out);
+void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sweep as JSON, "sizeup/sweep/1": names are stable and carry units.
+ */
+#include "report/report.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "report/json.h"
+
+static json_t *machine(const struct sz_machine *machine)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:b, s:s, s:s, s:s}", "cores_allowed",
+			 sz_json_number(machine->cores_allowed), "cpus_allowed",
+			 sz_json_count(machine->cpus_allowed), "cpus_online",
+			 sz_json_count(machine->cpus_online), "memory_limit_bytes",
+			 sz_json_count(machine->memory_limit_bytes), "memory_limited",
+			 (int)machine->memory_limited, "cores_from", machine->cores_from,
+			 "memory_from", machine->memory_from, "kernel", machine->kernel);
+}
+
+static json_t *shares(const struct sz_window *window, bool connections)
+{
+	if (connections && !window->connections_known)
+		return json_null();
+	json_t *array = json_array();
+	for (unsigned i = 0; i < window->workers; i++) {
+		const struct sz_worker_share *share = &window->share[i];
+		json_array_append_new(array, connections ? sz_json_count(share->connections)
+							 : sz_json_number(share->cpu_cores));
+	}
+	return array;
+}
+
+static json_t *spread(const struct sz_window *window)
+{
+	return json_pack("{s:o, s:o, s:o}", "imbalance", sz_json_number(window->imbalance),
+			 "connections", shares(window, true), "cpu_cores", shares(window, false));
+}
+
+static json_t *disturbances(const struct sz_window *window)
+{
+	json_t *array = json_array();
+	for (unsigned bit = 0; bit < SZ_DISTURBANCES; bit++) {
+		if (window->disturbed >> bit & 1)
+			json_array_append_new(array, json_string(sz_disturbance_text(bit)));
+	}
+	return array;
+}
+
+static json_t *latency(const struct sz_window *window)
+{
+	const struct sz_json_field fields[] = {
+		{"mean", window->latency_mean_ms}, {"p50", window->latency_p50_ms},
+		{"p90", window->latency_p90_ms},   {"p95", window->latency_p95_ms},
+		{"p99", window->latency_p99_ms},   {"max", window->latency_max_ms},
+	};
+	return sz_json_numbers(fields, SZ_ARRAY_LEN(fields));
+}
+
+static json_t *memory(const struct sz_window *window)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "pss_total_bytes",
+			 sz_json_bytes(window->pss_total_bytes), "rss_total_bytes",
+			 sz_json_bytes(window->rss_total_bytes), "pss_worker_bytes",
+			 sz_json_bytes(window->pss_worker_bytes), "rss_worker_bytes",
+			 sz_json_bytes(window->rss_worker_bytes), "pss_supervisor_bytes",
+			 sz_json_bytes(window->pss_supervisor_bytes));
+}
+
+/* What one window says of its setting, merged into the setting's object. */
+static json_t *window_fields(const struct sz_window *window)
+{
+	const struct sz_json_field numbers[] = {
+		{"in_flight_per_worker",
+		 window->workers ? window->in_flight / window->workers : SZ_NAN},
+		{"cpu_s_per_request", window->cpu_s_per_request},
+		{"window_s", window->duration_s},
+		{"longest_gap_ms", window->longest_gap_ms},
+		{"tree_cores", window->tree_cores},
+		{"client_cores", window->client_cores},
+		{"foreign_cores", window->foreign_cores},
+		{"steal_ratio", window->steal_ratio},
+		{"little_ratio", window->little_ratio},
+	};
+	const struct sz_json_field ttfb[] = {{"p50", window->ttfb_p50_ms},
+					     {"max", window->ttfb_max_ms}};
+	json_t *object = sz_json_numbers(numbers, SZ_ARRAY_LEN(numbers));
+	json_object_set_new(object, "requests", sz_json_count(window->ok));
+	json_object_set_new(object, "errors", sz_json_count(window->errors));
+	json_object_set_new(object, "workers_counted", sz_json_count(window->workers));
+	json_object_set_new(object, "latency_ms", latency(window));
+	json_object_set_new(object, "ttfb_ms", sz_json_numbers(ttfb, SZ_ARRAY_LEN(ttfb)));
+	json_object_set_new(object, "memory", memory(window));
+	json_object_set_new(object, "spread", spread(window));
+	json_object_set_new(object, "disturbances", disturbances(window));
+	return object;
+}
+
+static json_t *setting(const struct sz_setting *setting)
+{
+	const struct sz_window *window = &setting->window;
+	const struct sz_json_field numbers[] = {
+		{"speedup", setting->speedup},
+		{"efficiency", setting->efficiency},
+		{"ready_s", setting->ready_s},
+		{"start_cpu_s", setting->start_cpu_s},
+	};
+	json_t *object = sz_json_numbers(numbers, SZ_ARRAY_LEN(numbers));
+	json_object_set_new(object, "setting",
+			    json_pack("{s:i}", "workers", (int)setting->workers));
+	json_object_set_new(object, "windows", json_integer(setting->measured ? 1 : 0));
+	json_object_set_new(object, "disturbed", json_integer(window->disturbed != 0));
+	json_object_set_new(object, "retries", json_integer(setting->retries));
+	json_object_set_new(object, "verdict", json_string(sz_verdict_name(setting->verdict)));
+	json_object_set_new(object, "why_infeasible",
+			    setting->why_infeasible[0] ? json_string(setting->why_infeasible)
+						       : json_null());
+	json_object_set_new(object, "saturated",
+			    setting->measured ? json_boolean(setting->saturated) : json_null());
+	json_object_set_new(object, "throughput_rps",
+			    json_pack("{s:o, s:n, s:n}", "mean",
+				      sz_json_number(window->throughput_rps), "low", "high"));
+	json_object_set_new(object, "drain",
+			    json_pack("{s:n, s:o, s:b}", "lost", "exit_s",
+				      sz_json_number(setting->exit_s), "killed",
+				      (int)setting->killed));
+	if (setting->measured) {
+		json_t *more = window_fields(window);
+		json_object_update(object, more);
+		json_decref(more);
+	}
+	return object;
+}
+
+static json_t *recommendation(const struct sz_sweep *sweep)
+{
+	const struct sz_advice *advice = &sweep->advice;
+	if (!advice->recommended)
+		return json_null();
+	return json_pack("{s:{s:i}, s:s, s:b, s:s}", "setting", "workers",
+			 (int)sweep->setting[advice->setting].workers, "grade",
+			 sz_grade_name(advice->grade), "range_limited", (int)advice->range_limited,
+			 "reason", advice->reason);
+}
+
+static json_t *limit(const struct sz_advice *advice)
+{
+	json_t *evidence = json_array();
+	for (size_t i = 0; i < advice->evidence_count; i++)
+		json_array_append_new(evidence, json_string(advice->evidence[i]));
+	return json_pack("{s:s, s:o, s:o}", "class", sz_class_name(advice->limit), "evidence",
+			 evidence, "runner_up",
+			 advice->runner_up[0] ? json_string(advice->runner_up) : json_null());
+}
+
+static json_t *warnings(const struct sz_advice *advice)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < advice->warning_count; i++) {
+		const struct sz_warning *warning = &advice->warnings[i];
+		json_array_append_new(array,
+				      json_pack("{s:s, s:s, s:s}", "code", warning->code, "text",
+						warning->text, "remedy", warning->remedy));
+	}
+	return array;
+}
+
+static json_t *load(const struct sz_sweep *sweep)
+{
+	bool known = sweep->setting_count && sweep->setting[0].measured;
+	return json_pack("{s:s, s:i, s:s, s:o, s:s}", "mode", "closed", "clients",
+			 (int)sweep->clients, "connect", sweep->connect_burst ? "burst" : "paced",
+			 "saturated", known ? json_boolean(sweep->advice.saturated) : json_null(),
+			 "url", sweep->url);
+}
+
+void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	json_t *settings = json_array();
+	for (size_t i = 0; i < sweep->setting_count; i++)
+		json_array_append_new(settings, setting(&sweep->setting[i]));
+	const struct sz_json_field alone[] = {
+		{"latency_ms", sweep->alone_latency_ms},
+		{"cpu_s_per_request", sweep->alone_cpu_s_per_request},
+	};
+	json_t *document =
+		json_pack("{s:s, s:s, s:o, s:s, s:o, s:[s], s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			  "schema", "sizeup/sweep/1", "status",
+			  sz_status_name(sweep->advice.status), "machine", machine(&sweep->machine),
+			  "command", sweep->command, "seed", sz_json_count(sweep->seed), "knobs",
+			  "workers", "load", load(sweep), "alone",
+			  sz_json_numbers(alone, SZ_ARRAY_LEN(alone)), "client_ceiling_rps",
+			  sz_json_number(sweep->client_ceiling_rps), "settings", settings,
+			  "recommendation", recommendation(sweep), "limit", limit(&sweep->advice),
+			  "warnings", warnings(&sweep->advice));
+	sz_json_write(document, out);
+}

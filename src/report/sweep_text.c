@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sweep as text: one table whose columns are rows of a table here.
+ */
+#include "report/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/table.h"
+#include "base/units.h"
+
+enum { CELL = 64, COLUMNS = 88 };
+
+#define DASH "–"
+
+/* A number with the digits that its size deserves. */
+static void put_number(char cell[CELL], double value, const char *unit)
+{
+	double size = fabs(value);
+	int decimals = size >= 100 ? 0 : size >= 10 ? 1 : 2;
+	if (isnan(value))
+		snprintf(cell, CELL, DASH);
+	else
+		snprintf(cell, CELL, "%.*f%s", decimals, value, unit);
+}
+
+static void put_ms(char cell[CELL], double ms)
+{
+	char text[SZ_UNIT_TEXT];
+	snprintf(cell, CELL, "%s", isnan(ms) ? DASH : sz_format_duration(text, ms * 1e6));
+}
+
+static void put_bytes(char cell[CELL], int64_t bytes)
+{
+	char text[SZ_UNIT_TEXT];
+	snprintf(cell, CELL, "%s", bytes < 0 ? DASH : sz_format_bytes(text, (double)bytes));
+}
+
+typedef void put_fn(const struct sz_setting *setting, char cell[CELL]);
+
+static void put_workers(const struct sz_setting *s, char cell[CELL])
+{
+	snprintf(cell, CELL, "%u", s->workers);
+}
+
+static void put_throughput(const struct sz_setting *s, char cell[CELL])
+{
+	put_number(cell, s->window.throughput_rps, "");
+}
+
+static void put_speedup(const struct sz_setting *s, char cell[CELL])
+{
+	snprintf(cell, CELL, "%.2f", s->speedup);
+}
+
+static void put_efficiency(const struct sz_setting *s, char cell[CELL])
+{
+	snprintf(cell, CELL, "%.0f %%", s->efficiency * 100);
+}
+
+static void put_p50(const struct sz_setting *s, char cell[CELL])
+{
+	put_ms(cell, s->window.latency_p50_ms);
+}
+
+static void put_p99(const struct sz_setting *s, char cell[CELL])
+{
+	put_ms(cell, s->window.latency_p99_ms);
+}
+
+static void put_slowest(const struct sz_setting *s, char cell[CELL])
+{
+	put_ms(cell, s->window.latency_max_ms);
+}
+
+static void put_errors(const struct sz_setting *s, char cell[CELL])
+{
+	snprintf(cell, CELL, "%llu", (unsigned long long)s->window.errors);
+}
+
+static void put_cpu(const struct sz_setting *s, char cell[CELL])
+{
+	put_ms(cell, s->window.cpu_s_per_request * 1e3);
+}
+
+static void put_in_flight(const struct sz_setting *s, char cell[CELL])
+{
+	put_number(cell, s->window.workers ? s->window.in_flight / s->window.workers : SZ_NAN, "");
+}
+
+static void put_memory(const struct sz_setting *s, char cell[CELL])
+{
+	put_bytes(cell, s->window.pss_total_bytes);
+}
+
+static void put_memory_each(const struct sz_setting *s, char cell[CELL])
+{
+	put_bytes(cell, s->window.pss_worker_bytes);
+}
+
+/* "25" when even, "0-50" when not. */
+static void put_connections(const struct sz_setting *s, char cell[CELL])
+{
+	const struct sz_window *window = &s->window;
+	if (!window->connections_known || window->workers == 0) {
+		snprintf(cell, CELL, DASH);
+		return;
+	}
+	unsigned least = window->share[0].connections, most = least;
+	for (unsigned i = 1; i < window->workers; i++) {
+		unsigned connections = window->share[i].connections;
+		least = connections < least ? connections : least;
+		most = connections > most ? connections : most;
+	}
+	if (least == most)
+		snprintf(cell, CELL, "%u", most);
+	else
+		snprintf(cell, CELL, "%u-%u", least, most);
+}
+
+/* Two lines of titles keep the table within 120 columns. */
+static const struct {
+	const char *over, *title;
+	put_fn *put;
+} columns[] = {
+	{"", "workers", put_workers},
+	{"", "req/s", put_throughput},
+	{"speed", "-up", put_speedup},
+	{"effi-", "ciency", put_efficiency},
+	{"", "p50", put_p50},
+	{"", "p99", put_p99},
+	{"", "slowest", put_slowest},
+	{"", "errors", put_errors},
+	{"CPU per", "request", put_cpu},
+	{"in flight", "/worker", put_in_flight},
+	{"memory", "total", put_memory},
+	{"memory", "/worker", put_memory_each},
+	{"connections", "/worker", put_connections},
+};
+
+static void put_table(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	__attribute__((cleanup(sz_table_fini))) struct sz_table table;
+	sz_table_init(&table, SZ_ARRAY_LEN(columns) + 1);
+	/* A first column of one character marks the recommended row. */
+	sz_table_cell(&table, " ");
+	for (size_t c = 0; c < SZ_ARRAY_LEN(columns); c++)
+		sz_table_cell(&table, columns[c].over);
+	sz_table_cell(&table, " ");
+	for (size_t c = 0; c < SZ_ARRAY_LEN(columns); c++)
+		sz_table_cell(&table, columns[c].title);
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		bool chosen = sweep->advice.recommended && sweep->advice.setting == i;
+		char cell[CELL];
+		if (!setting->measured)
+			continue;
+		sz_table_cell(&table, chosen ? ">" : setting->window.disturbed ? "!" : " ");
+		for (size_t c = 0; c < SZ_ARRAY_LEN(columns); c++) {
+			columns[c].put(setting, cell);
+			sz_table_cell(&table, cell);
+		}
+	}
+	sz_table_render(&table, 0, out);
+}
+
+/* "Label   text", wrapped and hanging. */
+static void put_line(struct sz_buf *out, const char *label, const char *text)
+{
+	enum { INDENT = 14 };
+	size_t used = sz_text_columns(label);
+	sz_buf_puts(out, label);
+	sz_buf_repeat(out, ' ', used < INDENT ? INDENT - used : 1);
+	sz_buf_wrap(out, text, INDENT, COLUMNS);
+	sz_buf_puts(out, "\n");
+}
+
+static void put_machine(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	const struct sz_machine *machine = &sweep->machine;
+	char memory[SZ_UNIT_TEXT];
+	sz_autobuf struct sz_buf text = {0};
+	sz_buf_printf(&text, "%.4g cores (%s), %s of memory (%s)", machine->cores_allowed,
+		      machine->cores_from,
+		      sz_format_bytes(memory, (double)machine->memory_limit_bytes),
+		      machine->memory_from);
+	put_line(out, "Service", sweep->command);
+	put_line(out, "May use", sz_buf_text(&text));
+	text.len = 0;
+	sz_buf_printf(&text,
+		      "%u clients, each with one request in flight, on %s; one client alone "
+		      "waits %.3g ms",
+		      sweep->clients, sweep->url, sweep->alone_latency_ms);
+	put_line(out, "Load", sz_buf_text(&text));
+}
+
+/* What a grade means, in plain words. */
+static const char *const grade_words[] = {
+	[SZ_GRADE_WEAK] = "weak: one window per setting, neighbours are not excluded",
+	[SZ_GRADE_NOT_WORSE_SHOWN] = "good enough; smaller not ruled out",
+	[SZ_GRADE_DECIDED] = "decided",
+};
+
+static const char *const no_answer_words[] = {
+	[SZ_STATUS_ANSWERED] = "none: no setting stands out",
+	[SZ_STATUS_NO] = "none: see the warnings",
+	[SZ_STATUS_UNTRUSTWORTHY] = "none: this measurement is not trustworthy, see the warnings",
+	[SZ_STATUS_INTERRUPTED] = "none: interrupted before the table was complete",
+};
+
+static void put_recommendation(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	const struct sz_advice *advice = &sweep->advice;
+	sz_autobuf struct sz_buf text = {0};
+	if (!advice->recommended) {
+		put_line(out, "Recommended", no_answer_words[advice->status]);
+		return;
+	}
+	const struct sz_setting *setting = &sweep->setting[advice->setting];
+	sz_buf_printf(&text, "%u worker%s: %s%s", setting->workers,
+		      setting->workers == 1 ? "" : "s", advice->reason,
+		      advice->range_limited ? "; still rising beyond it" : "");
+	put_line(out, "Recommended", sz_buf_text(&text));
+	put_line(out, "Sure?", grade_words[advice->grade]);
+	if (advice->status == SZ_STATUS_INTERRUPTED)
+		put_line(out, "", "interrupted: larger settings were not tried");
+}
+
+static void put_limit(const struct sz_advice *advice, struct sz_buf *out)
+{
+	put_line(out, "Limit", sz_class_name(advice->limit));
+	for (size_t i = 0; i < advice->evidence_count; i++)
+		put_line(out, i ? "" : "  because", advice->evidence[i]);
+	if (advice->runner_up[0])
+		put_line(out, "  and not", advice->runner_up);
+}
+
+static void put_warnings(const struct sz_advice *advice, struct sz_buf *out)
+{
+	for (size_t i = 0; i < advice->warning_count; i++) {
+		put_line(out, "Warning", advice->warnings[i].text);
+		put_line(out, "  remedy", advice->warnings[i].remedy);
+	}
+}
+
+static bool anything_measured(const struct sz_sweep *sweep)
+{
+	return sweep->setting_count && sweep->setting[0].measured;
+}
+
+void sz_report_sweep_text(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	if (!anything_measured(sweep)) {
+		sz_buf_puts(out, "Interrupted before any window was finished.\n");
+		return;
+	}
+	put_machine(sweep, out);
+	sz_buf_puts(out, "\n");
+	put_table(sweep, out);
+	sz_buf_puts(out, "\n");
+	put_recommendation(sweep, out);
+	put_limit(&sweep->advice, out);
+	put_warnings(&sweep->advice, out);
+}
