@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "advise/advise.h"
+#include "base/mem.h"
+
+/* One row of a table: what a window showed at a setting. */
+struct row {
+	unsigned workers;
+	double rps, mean_ms, p50_ms, cores;
+};
+
+static void fill(struct sz_sweep *sweep, double cores, double alone_ms, const struct row *rows,
+		 size_t count)
+{
+	sz_sweep_init(sweep);
+	sweep->machine.cores_allowed = cores;
+	sweep->clients = 50;
+	sweep->alone_latency_ms = alone_ms;
+	sweep->client_ceiling_rps = 1e6;
+	sweep->setting_count = count;
+	for (size_t i = 0; i < count; i++) {
+		struct sz_setting *setting = &sweep->setting[i];
+		struct sz_window *window = &setting->window;
+		setting->workers = rows[i].workers;
+		setting->measured = setting->settled = true;
+		window->duration_s = 4;
+		window->ok = window->sent = (uint64_t)(rows[i].rps * 4);
+		window->throughput_rps = rows[i].rps;
+		window->latency_mean_ms = rows[i].mean_ms;
+		window->latency_p50_ms = rows[i].p50_ms;
+		window->tree_cores = rows[i].cores;
+		window->cpu_s_per_request = rows[i].cores / rows[i].rps;
+		window->client_cores = 0.01;
+		window->workers = rows[i].workers;
+	}
+}
+
+#define FILL(sweep, cores, alone_ms, rows) fill(sweep, cores, alone_ms, rows, SZ_ARRAY_LEN(rows))
+
+static bool warned(const struct sz_sweep *sweep, const char *code, const char *word)
+{
+	for (size_t i = 0; i < sweep->advice.warning_count; i++) {
+		const struct sz_warning *warning = &sweep->advice.warnings[i];
+		if (strcmp(warning->code, code) == 0)
+			return strstr(warning->text, word) && warning->remedy[0];
+	}
+	return false;
+}
+
+static unsigned recommended(const struct sz_sweep *sweep)
+{
+	return sweep->advice.recommended ? sweep->setting[sweep->advice.setting].workers : 0;
+}
+
+static void cpu_bound_stops_at_the_cores(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 49.6, 1008, 1008, 1.0},
+					  {2, 98.4, 508, 507, 1.98},
+					  {4, 98.9, 505, 504, 1.99}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 20.1, rows);
+	sz_advise_sweep(&sweep);
+	assert_int_equal(recommended(&sweep), 2);
+	assert_int_equal(sweep.advice.limit, SZ_CLASS_CPU_BOUND);
+	assert_int_equal(sweep.advice.grade, SZ_GRADE_WEAK);
+	assert_int_equal(sweep.advice.status, SZ_STATUS_ANSWERED);
+	assert_false(sweep.advice.range_limited);
+	assert_true(sweep.advice.saturated);
+	assert_true(fabs(sweep.setting[1].speedup - 98.4 / 49.6) < 1e-9);
+	assert_true(fabs(sweep.setting[2].efficiency - 98.9 / 49.6 / 4) < 1e-9);
+	assert_non_null(strstr(sweep.advice.runner_up, "waiting"));
+	sz_sweep_fini(&sweep);
+}
+
+static void client_on_the_same_cores_is_allowed_for(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 900, 55, 55, 1.0}, {2, 1600, 31, 31, 1.7}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 1.1, rows);
+	sweep.setting[1].window.client_cores = 0.25;
+	sz_advise_sweep(&sweep);
+	assert_int_equal(sweep.advice.limit, SZ_CLASS_CPU_BOUND);
+	sz_sweep_fini(&sweep);
+}
+
+static void waiting_needs_one(void **state)
+{
+	(void)state;
+	/* The larger setting even looks 3 % faster; it does not matter. */
+	static const struct row rows[] = {{1, 2440, 20.3, 20.2, 0.2},
+					  {2, 2515, 20.2, 20.2, 0.2},
+					  {4, 2470, 20.2, 20.2, 0.2}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 20.1, rows);
+	sz_advise_sweep(&sweep);
+	assert_int_equal(recommended(&sweep), 1);
+	assert_int_equal(sweep.advice.limit, SZ_CLASS_WAITING);
+	assert_false(sweep.advice.saturated);
+	sz_sweep_fini(&sweep);
+}
+
+/* Linear to eight workers on a larger machine: the published shape. */
+static void still_rising_is_said(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 58, 860, 1061, 1.0},
+					  {2, 102, 490, 528, 2.0},
+					  {4, 192, 260, 249, 4.0},
+					  {8, 364, 137, 122, 8.0}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 16, 20, rows);
+	sz_advise_sweep(&sweep);
+	assert_int_equal(recommended(&sweep), 8);
+	assert_true(sweep.advice.range_limited);
+	assert_true(warned(&sweep, "range-limited", "8"));
+	assert_int_equal(sweep.advice.limit, SZ_CLASS_CPU_BOUND);
+	sz_sweep_fini(&sweep);
+}
+
+/* A quota of 2 CPUs: the plateau falls, the median latency keeps falling too
+ * and must not be what decides. */
+static void median_latency_does_not_decide(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {
+		{1, 28893.18, 1.7, 1.46, 1}, {2, 44715.07, 1.1, 0.84, 2},
+		{3, 44212.93, 1.1, 0.66, 2}, {4, 41071.15, 1.2, 0.57, 2},
+		{8, 33111.69, 1.5, 0.43, 2}, {24, 22191.40, 2.2, 0.45, 2},
+	};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 0.1, rows);
+	sz_advise_sweep(&sweep);
+	assert_int_equal(recommended(&sweep), 2);
+	sz_sweep_fini(&sweep);
+}
+
+static void nagle_floor_is_no_answer(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 2600, 19, 19, 1.0},
+					  {2, 1180, 42, 43.9, 0.6},
+					  {4, 1190, 42, 44.0, 0.6}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 0.5, rows);
+	sz_advise_sweep(&sweep);
+	assert_int_equal(recommended(&sweep), 0);
+	assert_int_equal(sweep.advice.status, SZ_STATUS_NO);
+	assert_int_equal(sweep.advice.limit, SZ_CLASS_NAGLE_FLOOR);
+	assert_true(warned(&sweep, "nagle-floor", "TCP_NODELAY"));
+	sz_sweep_fini(&sweep);
+}
+
+static void busy_cores_are_no_nagle_floor(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 1800, 27, 27, 1.0}, {2, 1150, 43, 43, 1.95}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 0.5, rows);
+	sz_advise_sweep(&sweep);
+	assert_int_equal(recommended(&sweep), 1);
+	assert_false(warned(&sweep, "nagle-floor", ""));
+	sz_sweep_fini(&sweep);
+}
+
+static void disturbed_windows_never_decide(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 50, 1000, 1000, 1.0}, {2, 70, 700, 700, 1.4}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 20, rows);
+	sweep.setting[1].window.disturbed = 1u << SZ_DISTURBED_FOREIGN_CPU;
+	sz_advise_sweep(&sweep);
+	assert_int_equal(recommended(&sweep), 0);
+	assert_int_equal(sweep.advice.status, SZ_STATUS_UNTRUSTWORTHY);
+	assert_true(warned(&sweep, "disturbed", "at 2: other programs"));
+	sz_sweep_fini(&sweep);
+}
+
+static void failing_settings_are_no_candidates(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 50, 1000, 1000, 1.0}, {2, 400, 100, 100, 1.0}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 20, rows);
+	sweep.setting[1].window.errors = 100;
+	sz_advise_sweep(&sweep);
+	assert_int_equal(recommended(&sweep), 1);
+	assert_int_equal(sweep.setting[1].verdict, SZ_INFEASIBLE);
+	assert_true(warned(&sweep, "infeasible", "2 workers: 100 of"));
+	sz_sweep_fini(&sweep);
+}
+
+static void idle_cores_with_a_queue_are_unknown(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 50, 1000, 1000, 0.05}, {2, 99, 500, 500, 0.1}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 20, rows);
+	sz_advise_sweep(&sweep);
+	assert_int_equal(sweep.advice.limit, SZ_CLASS_UNKNOWN);
+	assert_true(sweep.advice.evidence_count >= 1);
+	assert_non_null(strstr(sweep.advice.runner_up, "cpu-bound"));
+	sz_sweep_fini(&sweep);
+}
+
+static void uneven_spread_is_told(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 37, 1350, 1350, 0.02}, {4, 37, 1350, 1350, 0.02}};
+	static const unsigned connections[] = {47, 1, 1, 1};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 20, rows);
+	struct sz_window *window = &sweep.setting[1].window;
+	window->share = calloc(4, sizeof(*window->share));
+	for (size_t i = 0; i < 4; i++)
+		window->share[i].connections = connections[i];
+	window->connections_known = true;
+	window->imbalance = 47.0 * 4 / 50;
+	sz_advise_sweep(&sweep);
+	assert_true(warned(&sweep, "uneven-spread", "47 of the 50"));
+	sz_sweep_fini(&sweep);
+}
+
+static void interrupted_keeps_what_is_finished(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 50, 1000, 1000, 1.0},
+					  {2, 99, 500, 500, 2.0},
+					  {4, 0, 0, 0, 0}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 20, rows);
+	sweep.setting[2].measured = false;
+	sweep.interrupted = true;
+	sz_advise_sweep(&sweep);
+	assert_int_equal(sweep.advice.status, SZ_STATUS_INTERRUPTED);
+	assert_int_equal(recommended(&sweep), 2);
+	sz_sweep_fini(&sweep);
+
+	sz_sweep_init(&sweep);
+	sweep.setting_count = 3;
+	sweep.interrupted = true;
+	sz_advise_sweep(&sweep);
+	assert_int_equal(sweep.advice.status, SZ_STATUS_INTERRUPTED);
+	assert_int_equal(recommended(&sweep), 0);
+	sz_sweep_fini(&sweep);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cpu_bound_stops_at_the_cores),
+		cmocka_unit_test(client_on_the_same_cores_is_allowed_for),
+		cmocka_unit_test(waiting_needs_one),
+		cmocka_unit_test(still_rising_is_said),
+		cmocka_unit_test(median_latency_does_not_decide),
+		cmocka_unit_test(nagle_floor_is_no_answer),
+		cmocka_unit_test(busy_cores_are_no_nagle_floor),
+		cmocka_unit_test(disturbed_windows_never_decide),
+		cmocka_unit_test(failing_settings_are_no_candidates),
+		cmocka_unit_test(idle_cores_with_a_queue_are_unknown),
+		cmocka_unit_test(uneven_spread_is_told),
+		cmocka_unit_test(interrupted_keeps_what_is_finished),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

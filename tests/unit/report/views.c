@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "advise/advise.h"
+#include "base/mem.h"
+#include "report/report.h"
+
+static char *read_golden(const char *name)
+{
+	char path[512];
+	char *text = calloc(1, 65536);
+	snprintf(path, sizeof(path), "%s/report/%s", getenv("SIZEUP_TEST_DATA"), name);
+	FILE *file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(text);
+	assert_true(fread(text, 1, 65535, file) > 0);
+	fclose(file);
+	return text;
+}
+
+static void fill_setting(struct sz_setting *setting, unsigned workers, double rps, double p50_ms)
+{
+	struct sz_window *window = &setting->window;
+	setting->workers = workers;
+	setting->measured = setting->settled = true;
+	setting->ready_s = 0.05;
+	setting->start_cpu_s = 0.01;
+	setting->exit_s = 0.02;
+	window->duration_s = 4.0;
+	window->ok = window->sent = (uint64_t)(4 * rps);
+	window->throughput_rps = rps;
+	window->latency_mean_ms = window->latency_p50_ms = window->latency_p90_ms = p50_ms;
+	window->latency_p95_ms = window->latency_max_ms = p50_ms * 1.1;
+	window->in_flight = 50;
+	window->cpu_s_per_request = 0.0201;
+	window->tree_cores = rps * 0.0201;
+	window->client_cores = 0.01;
+	window->foreign_cores = 0.01;
+	window->workers = workers;
+	window->pss_total_bytes = 1500000 * workers;
+	window->pss_worker_bytes = 1200000;
+	window->connections_known = true;
+	window->imbalance = 1;
+	window->share = calloc(workers, sizeof(*window->share));
+	for (unsigned i = 0; i < workers; i++)
+		window->share[i] = (struct sz_worker_share){50 / workers + (i == 0), 0.99};
+}
+
+static void fill_sweep(struct sz_sweep *sweep)
+{
+	sz_sweep_init(sweep);
+	sweep->machine = (struct sz_machine){
+		.cores_allowed = 2,
+		.cpus_allowed = 2,
+		.cpus_online = 4,
+		.memory_limit_bytes = UINT64_C(8) << 30,
+		.cores_from = "affinity of the process",
+		.memory_from = "memory of the machine",
+		.kernel = "Linux 6.1",
+	};
+	snprintf(sweep->command, sizeof(sweep->command), "serve --workers {workers}");
+	snprintf(sweep->url, sizeof(sweep->url), "http://127.0.0.1:8000/cpu?ms=20");
+	sweep->clients = 50;
+	sweep->alone_latency_ms = 20.1;
+	sweep->client_ceiling_rps = 90000;
+	sweep->setting_count = 2;
+	fill_setting(&sweep->setting[0], 1, 49.6, 1008);
+	fill_setting(&sweep->setting[1], 2, 98.4, 507);
+	sz_advise_sweep(sweep);
+}
+
+static void sweep_text_is_golden(void **state)
+{
+	(void)state;
+	struct sz_sweep sweep;
+	sz_autobuf struct sz_buf view = {0};
+	fill_sweep(&sweep);
+	sz_report_sweep_text(&sweep, &view);
+	sz_autofree char *golden = read_golden("sweep.txt");
+	assert_string_equal(view.data, golden);
+	sz_sweep_fini(&sweep);
+}
+
+static json_t *parse(const struct sz_buf *view)
+{
+	json_error_t error;
+	json_t *document = json_loads(view->data, 0, &error);
+	assert_non_null(document);
+	return document;
+}
+
+static json_t *at(json_t *object, const char *a, const char *b)
+{
+	json_t *inner = json_object_get(object, a);
+	assert_non_null(inner);
+	if (b)
+		inner = json_object_get(inner, b);
+	assert_non_null(inner);
+	return inner;
+}
+
+static void sweep_json_tells_the_same(void **state)
+{
+	(void)state;
+	struct sz_sweep sweep;
+	sz_autobuf struct sz_buf view = {0};
+	fill_sweep(&sweep);
+	sz_report_sweep_json(&sweep, &view);
+	json_t *document = parse(&view);
+	json_t *second = json_array_get(json_object_get(document, "settings"), 1);
+	assert_string_equal(json_string_value(at(document, "schema", NULL)), "sizeup/sweep/1");
+	assert_string_equal(json_string_value(at(document, "status", NULL)), "answered");
+	assert_true(json_real_value(at(second, "throughput_rps", "mean")) == 98.4);
+	assert_true(json_is_null(at(second, "throughput_rps", "low")));
+	/* Fewer than 299 requests: there is no p99. */
+	assert_true(json_is_null(at(second, "latency_ms", "p99")));
+	assert_true(json_is_null(at(second, "memory", "pss_supervisor_bytes")));
+	assert_int_equal(json_integer_value(at(second, "memory", "pss_total_bytes")), 3000000);
+	assert_int_equal(json_array_size(at(second, "spread", "connections")), 2);
+	assert_int_equal(json_integer_value(
+				 json_object_get(at(document, "recommendation", "setting"),
+						 "workers")),
+			 2);
+	assert_string_equal(json_string_value(at(document, "limit", "class")), "cpu-bound");
+	json_decref(document);
+	sz_sweep_fini(&sweep);
+}
+
+static void nothing_measured_is_null_everywhere(void **state)
+{
+	(void)state;
+	struct sz_sweep sweep;
+	sz_autobuf struct sz_buf json = {0}, text = {0};
+	sz_sweep_init(&sweep);
+	sweep.setting_count = 1;
+	sweep.setting[0].workers = 1;
+	sweep.interrupted = true;
+	sz_advise_sweep(&sweep);
+	sz_report_sweep_json(&sweep, &json);
+	sz_report_sweep_text(&sweep, &text);
+	assert_null(strstr(text.data, "nan"));
+	json_t *document = parse(&json);
+	json_t *only = json_array_get(json_object_get(document, "settings"), 0);
+	assert_true(json_is_null(at(document, "recommendation", NULL)));
+	assert_true(json_is_null(at(document, "load", "saturated")));
+	assert_true(json_is_null(at(document, "alone", "latency_ms")));
+	assert_int_equal(json_integer_value(at(only, "windows", NULL)), 0);
+	json_decref(document);
+	sz_sweep_fini(&sweep);
+}
+
+/* Zero and one sample: neither NaN nor a made-up percentile. */
+static void load_views_with_few_samples(void **state)
+{
+	(void)state;
+	const struct sz_load_config config = {.clients = 3};
+	sz_autofree struct sz_load_result *result = calloc(1, sizeof(*result));
+	struct sz_load_report report = {.config = &config, .result = result};
+	result->duration_ns = 1000000000;
+	result->clients_answered = 3;
+	for (uint64_t samples = 0; samples <= 1; samples++) {
+		sz_autobuf struct sz_buf json = {0}, text = {0};
+		if (samples)
+			sz_hist_add(&result->latency[SZ_OUTCOME_OK], 5000000);
+		result->attempts = result->sent = result->outcomes[SZ_OUTCOME_OK] = samples;
+		sz_load_judge(&report);
+		assert_int_equal(report.reason_count, 0);
+		sz_report_load_json(&report, &json);
+		sz_report_load_text(&report, &text);
+		assert_null(strstr(text.data, "nan"));
+		json_t *document = parse(&json);
+		assert_string_equal(json_string_value(at(document, "status", NULL)),
+				    samples ? "answered" : "failed");
+		assert_true(json_is_null(at(document, "latency_ms", "p50")));
+		assert_int_equal(json_is_null(at(document, "latency_ms", "max")), samples == 0);
+		assert_int_equal(json_integer_value(at(document, "counts", "ok")), samples);
+		json_decref(document);
+	}
+}
+
+static void a_sick_run_is_not_trusted(void **state)
+{
+	(void)state;
+	const struct sz_load_config config = {.clients = 3};
+	sz_autofree struct sz_load_result *result = calloc(1, sizeof(*result));
+	struct sz_load_report report = {.config = &config, .result = result};
+	result->duration_ns = 1000000000;
+	result->client_cpu_ns = 900000000;
+	result->clients_answered = 2;
+	result->sent = 5; /* and no attempt: the law does not hold */
+	sz_load_judge(&report);
+	assert_int_equal(report.reason_count, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sweep_text_is_golden),
+		cmocka_unit_test(sweep_json_tells_the_same),
+		cmocka_unit_test(nothing_measured_is_null_everywhere),
+		cmocka_unit_test(load_views_with_few_samples),
+		cmocka_unit_test(a_sick_run_is_not_trusted),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
