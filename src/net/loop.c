@@ -19,6 +19,7 @@
 struct sz_loop {
 	int epoll_fd;
 	bool stopping;
+	int batch_events; /* fetched at a time, at most BATCH_EVENTS */
 	uint64_t waits;
 	struct sz_timer **heap; /* binary heap, earliest at 0 */
 	size_t heap_count;
@@ -39,7 +40,13 @@ struct sz_loop *sz_loop_new(struct sz_err *err)
 		free(loop);
 		return NULL;
 	}
+	loop->batch_events = BATCH_EVENTS;
 	return loop;
+}
+
+void sz_loop_set_batch(struct sz_loop *loop, int events)
+{
+	loop->batch_events = events;
 }
 
 void sz_loop_free(struct sz_loop *loop)
@@ -159,7 +166,7 @@ static int wait_events(struct sz_loop *loop)
 		left = sz_ns_timespec(due_ns > now_ns ? due_ns - now_ns : 0);
 	}
 	loop->waits++;
-	int n = epoll_pwait2(loop->epoll_fd, loop->batch, BATCH_EVENTS,
+	int n = epoll_pwait2(loop->epoll_fd, loop->batch, loop->batch_events,
 			     loop->heap_count ? &left : NULL, NULL);
 	return n < 0 && errno == EINTR ? 0 : n;
 }

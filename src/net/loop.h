@@ -50,6 +50,12 @@ struct sz_timer {
 struct sz_loop *sz_loop_new(struct sz_err *err);
 void sz_loop_free(struct sz_loop *loop); /* NULL is fine; closes only its own epoll fd */
 
+/* Fetch at most `events` at a time (1 .. 256; 256 unless told). 1 serves ready
+ * descriptors strictly in turn. With more, one that becomes ready again just
+ * after the fetch that it was last in misses a whole round, over and over:
+ * right for cheap callbacks only. */
+void sz_loop_set_batch(struct sz_loop *loop, int events);
+
 /* Ask for events (EPOLLIN, EPOLLOUT; not 0) on fd; asking again changes them;
  * the same events again costs no system call. EPOLLERR and EPOLLHUP come
  * unasked, and come again until the watch is cleared. 0, or -1 with err. */
