@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -88,26 +89,37 @@ static bool accept_one(struct sz_rt_worker *worker)
 	return true;
 }
 
+static bool is_queue_empty(const struct sz_rt_worker *worker)
+{
+	struct pollfd listener = {.fd = worker->listener, .events = POLLIN};
+	return poll(&listener, 1, 0) <= 0;
+}
+
+/* Accept while nobody is lighter. What then still waits gets its next chance
+ * from the timer, not from the watch: the listener's turn among the watches
+ * comes only after a request of every ready connection. */
+static void accept_some(struct sz_rt_worker *worker)
+{
+	for (int i = 0; i < ACCEPTS_PER_TURN && may_accept(worker) && is_lightest(worker); i++) {
+		if (!accept_one(worker))
+			return;
+	}
+	if (may_accept(worker) && !is_queue_empty(worker))
+		pause_accepting(worker, is_lightest(worker) ? 0 : YIELD_NS);
+}
+
 static void on_listener(struct sz_watch *watch, uint32_t events)
 {
-	struct sz_rt_worker *worker = sz_container_of(watch, struct sz_rt_worker, listener_watch);
 	(void)events;
-	if (!is_lightest(worker)) {
-		pause_accepting(worker, YIELD_NS);
-		return;
-	}
-	for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
-		if (!may_accept(worker) || !is_lightest(worker) || !accept_one(worker))
-			break;
-	}
+	accept_some(sz_container_of(watch, struct sz_rt_worker, listener_watch));
 }
 
 static void on_accept_timer(struct sz_timer *timer, uint64_t now_ns)
 {
 	struct sz_rt_worker *worker = sz_container_of(timer, struct sz_rt_worker, accept_timer);
 	(void)now_ns;
-	if (may_accept(worker))
-		accept_one(worker);
+	if (may_accept(worker) && accept_one(worker))
+		accept_some(worker);
 	update_accepting(worker);
 }
 
