@@ -17,18 +17,32 @@ static bool is_gone(pid_t pid)
 	return kill(pid, 0) < 0 && errno == ESRCH;
 }
 
+/* One client on each of two workers, however late the second one comes up. */
+static void open_on_two_workers(uint16_t port, struct client clients[2], pid_t workers[2])
+{
+	clients[0] = client_open(port);
+	workers[0] = client_worker(&clients[0]);
+	for (int tries = 0; tries < 200; tries++) {
+		clients[1] = client_open(port);
+		workers[1] = client_worker(&clients[1]);
+		if (workers[1] != workers[0])
+			return;
+		client_close(&clients[1]);
+		usleep(5000);
+	}
+	fail_msg("the second worker never served");
+}
+
 static void graceful_stop(void **state)
 {
 	(void)state;
 	struct server server = server_start((struct server_options){.workers = 2});
-	struct client busy[2] = {client_open(server.port), client_open(server.port)};
+	struct client busy[2];
 	struct client idle = client_open(server.port);
 	pid_t workers[2];
 	bool keep = true;
-	for (int i = 0; i < 2; i++)
-		workers[i] = client_worker(&busy[i]);
+	open_on_two_workers(server.port, busy, workers);
 	assert_int_equal(client_get(&idle, "/", NULL), 200);
-	assert_int_not_equal(workers[0], workers[1]);
 
 	client_ask(&busy[0], "/io?ms=150");
 	client_ask(&busy[1], "/io?ms=100");
@@ -113,10 +127,9 @@ static void no_worker_outlives_the_supervisor(void **state)
 {
 	(void)state;
 	struct server server = server_start((struct server_options){.workers = 2});
-	struct client clients[2] = {client_open(server.port), client_open(server.port)};
+	struct client clients[2];
 	pid_t workers[2];
-	for (int i = 0; i < 2; i++)
-		workers[i] = client_worker(&clients[i]);
+	open_on_two_workers(server.port, clients, workers);
 	client_ask(&clients[0], "/block?ms=20000");
 	usleep(10000);
 	kill(server.pid, SIGKILL);
@@ -151,20 +164,28 @@ static void killed_worker_is_restarted(void **state)
 #define SPREAD_WORKERS 4
 #define SPREAD_CLIENTS 40
 
-/* Open connections one after the other; how many each worker got. */
-static void spread(struct client *clients, uint16_t port, unsigned counts[SPREAD_WORKERS])
+/* Open connections one after the other; how many each worker got, and how
+ * many workers got any. */
+static unsigned spread(uint16_t port, unsigned counts[SPREAD_WORKERS])
 {
+	struct client clients[SPREAD_CLIENTS];
 	pid_t workers[SPREAD_WORKERS] = {0};
+	unsigned seen = 0;
+	memset(counts, 0, SPREAD_WORKERS * sizeof(counts[0]));
 	for (int i = 0; i < SPREAD_CLIENTS; i++) {
 		clients[i] = client_open(port);
 		pid_t worker = client_worker(&clients[i]);
-		size_t at = 0;
-		while (at < SPREAD_WORKERS && workers[at] && workers[at] != worker)
+		unsigned at = 0;
+		while (at < seen && workers[at] != worker)
 			at++;
 		assert_true(at < SPREAD_WORKERS);
+		seen += at == seen;
 		workers[at] = worker;
 		counts[at]++;
 	}
+	for (int i = 0; i < SPREAD_CLIENTS; i++)
+		client_close(&clients[i]);
+	return seen;
 }
 
 static void connections_spread(void **state)
@@ -175,16 +196,16 @@ static void connections_spread(void **state)
 			.workers = SPREAD_WORKERS,
 			.reuseport = reuseport,
 		});
-		struct client clients[SPREAD_CLIENTS];
-		unsigned counts[SPREAD_WORKERS] = {0};
-		usleep(20000); /* until all workers are there */
-		spread(clients, server.port, counts);
+		unsigned counts[SPREAD_WORKERS];
+		/* Once for all workers to be there, once to count. */
+		for (int tries = 0; spread(server.port, counts) < SPREAD_WORKERS; tries++)
+			assert_true(tries < 50);
+		usleep(10000);
+		spread(server.port, counts);
 		for (size_t i = 0; i < SPREAD_WORKERS && !reuseport; i++) {
 			if (counts[i] < 5 || counts[i] > 15)
 				fail_msg("%u %u %u %u", counts[0], counts[1], counts[2], counts[3]);
 		}
-		for (size_t i = 0; i < SPREAD_CLIENTS; i++)
-			client_close(&clients[i]);
 		server_stop(&server);
 	}
 }
