@@ -42,12 +42,15 @@ const char *sz_rt_path(const struct sz_rt_request *request); /* without the quer
  * when it is absent; NaN when it is there and no finite non-negative number. */
 double sz_rt_query_number(const struct sz_rt_request *request, const char *name, double fallback);
 
-/* Answer. body is copied. The request is gone afterwards. */
+/* Answer. body is copied; for HEAD it is only counted. The request is gone
+ * afterwards. A client that vanished meanwhile makes no difference: what is
+ * written for it is dropped. */
 void sz_rt_respond(struct sz_rt_request *request, int status, const char *type, const void *body,
 		   size_t len);
 
 /* Call fn(request, arg) on this worker's loop after delay_ns. At most one at
- * a time per request. */
+ * a time per request. When memory is out fn is not called and the request is
+ * answered with 503. */
 typedef void sz_rt_later_fn(struct sz_rt_request *request, void *arg);
 void sz_rt_later(struct sz_rt_request *request, uint64_t delay_ns, sz_rt_later_fn *fn, void *arg);
 
@@ -58,8 +61,9 @@ struct sz_rt_config {
 	int backlog;
 	bool reuseport;
 	uint64_t stop_budget_ns;
-	unsigned connections_max; /* per worker; above it a connection is not accepted */
-	/* Called for every request; must call sz_rt_respond() or sz_rt_later(). */
+	unsigned connections_max; /* per worker: with so many it accepts no more; 0: no limit */
+	/* Called for every request, once its body has arrived (and been thrown
+	 * away); must call sz_rt_respond() or sz_rt_later(). */
 	void (*handle)(struct sz_rt_request *request, void *app);
 	/* Once in the supervisor, when the port is bound and before any fork;
 	 * may be NULL. */
@@ -67,8 +71,10 @@ struct sz_rt_config {
 	void *app;
 };
 
-/* Serve until a signal ends it. 0 after a clean stop, -1 with err when the
- * port cannot be bound or no worker can be started. */
+/* Serve until a signal ends it. 0 after a stop, graceful or not, with no
+ * worker left; -1 with err when the port cannot be bound or a worker cannot
+ * be forked at the start. The calling thread must be the one that lives
+ * longest: its end is the workers' end. */
 int sz_rt_run(const struct sz_rt_config *config, struct sz_err *err);
 
 #endif
