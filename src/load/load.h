@@ -18,10 +18,12 @@
  *         starves in the backlog. Burst: all at once. Then all clients loop
  *         until each has had one response under the full load.
  * window  counts the attempts *sent* in [t0, t1). The clients keep looping
- *         after t1, uncounted, until every counted attempt is settled (or the
- *         grace is over): stopping the load at t1 would flatter the latency
- *         of what is still queued. What is left then is `unfinished`, with
- *         its age as a lower bound.
+ *         after t1, uncounted, until every counted attempt is settled, at the
+ *         latest by its time-out: stopping the load at t1 would flatter the
+ *         latency of what is still queued. Only an interruption leaves
+ *         attempts `unfinished`, with their age as a lower bound.
+ *         A lead-in comes first: all clients loop, uncounted, until each was
+ *         answered, for timeout_ns at most; then t0 is now.
  *         Between windows, and in sz_load_free, nothing is in flight: the
  *         clients drain, connections stay open.
  *
@@ -31,6 +33,11 @@
  *	       + unfinished + stale
  * A retry is a new attempt. `stale`: a kept-alive connection was closed by
  * the server before any byte of the response; retried once at once.
+ *
+ * A client that cannot connect, or whose request ends in a socket or protocol
+ * error, waits before it tries again: 10 ms, doubled up to 1 s, until it is
+ * answered. Only a lost request that was stale, or a time-out, is followed by
+ * a new connection at once.
  */
 #ifndef SZ_LOAD_LOAD_H
 #define SZ_LOAD_LOAD_H
@@ -70,7 +77,13 @@ enum sz_outcome {
 
 const char *sz_outcome_name(enum sz_outcome outcome); /* "ok", "http_error", … */
 
-enum sz_phase { SZ_PHASE_CONNECT, SZ_PHASE_SEND, SZ_PHASE_WAIT, SZ_PHASE_BODY, SZ_PHASE_COUNT };
+enum sz_phase {
+	SZ_PHASE_CONNECT,
+	SZ_PHASE_SEND,
+	SZ_PHASE_WAIT, /* until the head of the response is whole */
+	SZ_PHASE_BODY,
+	SZ_PHASE_COUNT,
+};
 
 const char *sz_phase_name(enum sz_phase phase);
 
@@ -89,7 +102,8 @@ struct sz_load_result {
 	uint64_t connect_failed;
 	uint64_t sent;
 	uint64_t outcomes[SZ_OUTCOME_COUNT];
-	uint64_t uncounted;  /* requests sent outside the window: priming, warm-up, tail */
+	uint64_t uncounted;  /* requests sent outside windows since the last window's end:
+			      * priming, warm-up, lead-in, tail */
 	uint64_t body_bytes; /* of ok responses */
 	struct sz_load_error errors[SZ_LOAD_ERRORS_MAX];
 	size_t error_count;
@@ -113,13 +127,15 @@ struct sz_load_result {
 
 struct sz_load;
 
-/* Copies config. Descriptors needed are checked against the limit here: too
- * low is SZ_MACHINE and names the number needed. */
+/* Copies config. Raises the soft limit of descriptors as far as the clients
+ * need it; when the hard limit is too low that is SZ_MACHINE and the message
+ * names the number needed. */
 int sz_load_new(const struct sz_load_config *config, struct sz_load **load, struct sz_err *err);
 
 /* Connect and warm up. 0 also when some clients never got an answer (the
- * window says how many did). -1 when none did: SZ_MACHINE with the errno, or
- * SZ_INTERRUPTED. */
+ * window says how many did). -1 when none did, or as soon as the first client
+ * fails before anybody was answered: SZ_MACHINE with the errno. SZ_INTERRUPTED
+ * when a stop was requested. After -1 only sz_load_free() may follow. */
 int sz_load_open(struct sz_load *load, struct sz_err *err);
 
 /* When a window may end: after min_ns and once `requests` have completed ok,
@@ -134,7 +150,9 @@ struct sz_load_span {
 	void *arg;
 };
 
-/* One counted window; see the top. 0 also when interrupted. */
+/* One counted window; see the top. 0 also when interrupted: before t0, then
+ * duration and counts are 0 and at_edge was not called; or later, then t1 is
+ * that moment at the latest and what was in flight is unfinished. */
 int sz_load_window(struct sz_load *load, const struct sz_load_span *span,
 		   struct sz_load_result *result, struct sz_err *err);
 

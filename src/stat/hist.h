@@ -40,7 +40,8 @@ void sz_hist_add(struct sz_hist *hist, uint64_t value_ns);
 void sz_hist_merge(struct sz_hist *into, const struct sz_hist *from);
 
 /* Value at rank ceil(ratio * count), 0 < ratio <= 1, clamped to [min, max];
- * NaN when the histogram is empty. */
+ * the maximum when that rank lies in the overflow; NaN when the histogram is
+ * empty. */
 double sz_hist_quantile_ns(const struct sz_hist *hist, double ratio);
 
 double sz_hist_mean_ns(const struct sz_hist *hist); /* NaN when empty */

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One client: a connection, at most one request in flight.
+ *
+ *	DOWN -> CONNECTING -> IDLE -> BUSY -> IDLE -> BUSY …
+ *
+ * and from everywhere back to DOWN. In the common case BUSY -> IDLE -> BUSY is
+ * one recv() and one send() in one callback, and epoll is told nothing.
+ */
+#include "load/inside.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "net/listener.h"
+
+#define BACKOFF_FIRST_NS (10 * SZ_NS_PER_MS)
+#define BACKOFF_MOST_NS SZ_NS_PER_S
+#define BACKOFF_DOUBLINGS 7 /* enough to get from first to most */
+
+/* EPOLLRDHUP comes with the last bytes when the server closed right behind
+ * them: then no request is thrown at a closed connection. */
+static void watch(struct sz_client *client, uint32_t more_events)
+{
+	struct sz_load *load = client->load;
+	if (sz_watch_set(load->loop, &client->watch, client->fd, EPOLLIN | EPOLLRDHUP | more_events,
+			 &load->failure) < 0)
+		sz_load_fail(load);
+}
+
+static void hang_up(struct sz_client *client)
+{
+	sz_watch_clear(client->load->loop, &client->watch);
+	close(client->fd);
+	client->fd = -1;
+	if (client->state != SZ_CLIENT_CONNECTING)
+		client->load->open_now--;
+	client->state = SZ_CLIENT_DOWN;
+}
+
+static void back_off(struct sz_client *client, uint64_t now_ns)
+{
+	struct sz_load *load = client->load;
+	uint64_t wait_ns = BACKOFF_FIRST_NS << client->failures;
+	if (wait_ns > BACKOFF_MOST_NS)
+		wait_ns = BACKOFF_MOST_NS;
+	if (client->failures < BACKOFF_DOUBLINGS)
+		client->failures++;
+	if (sz_timer_set(load->loop, &client->retry, now_ns + wait_ns, &load->failure) < 0)
+		sz_load_fail(load);
+}
+
+static void on_retry(struct sz_timer *timer, uint64_t now_ns)
+{
+	(void)now_ns;
+	sz_client_go(sz_container_of(timer, struct sz_client, retry));
+}
+
+/* Requests */
+
+static void settle(struct sz_client *client, enum sz_outcome outcome, uint64_t now_ns)
+{
+	struct sz_load *load = client->load;
+	if (client->counted) {
+		sz_tally_outcome(&load->result, client, outcome, now_ns);
+		load->counted_in_flight--;
+	}
+	client->state = SZ_CLIENT_IDLE;
+	sz_load_pull_pending(load, client);
+	sz_load_check_stage(load, now_ns);
+}
+
+static enum sz_phase phase_of(const struct sz_client *client)
+{
+	if (client->response.head_complete)
+		return SZ_PHASE_BODY;
+	return client->sent_bytes < client->load->request_bytes ? SZ_PHASE_SEND : SZ_PHASE_WAIT;
+}
+
+/* A stale request is nobody's error: it goes out again at once, and because
+ * the new connection has answered nothing yet, its loss would be an error. */
+static void lose_stale(struct sz_client *client, uint64_t now_ns)
+{
+	settle(client, SZ_OUTCOME_STALE, now_ns);
+	hang_up(client);
+	sz_client_go(client);
+}
+
+static void lose(struct sz_client *client, enum sz_outcome outcome, int errnum, const char *why,
+		 uint64_t now_ns)
+{
+	struct sz_load *load = client->load;
+	enum sz_phase phase = phase_of(client);
+	if (client->counted)
+		sz_tally_error(&load->result, phase, errnum);
+	sz_load_note_failure(load, client, phase, errnum, why);
+	settle(client, outcome, now_ns);
+	hang_up(client);
+	if (outcome == SZ_OUTCOME_TIMEOUT)
+		sz_client_go(client);
+	else
+		back_off(client, now_ns);
+}
+
+static void complete(struct sz_client *client, uint64_t now_ns)
+{
+	const struct sz_http1_response *response = &client->response;
+	struct sz_load *load = client->load;
+	bool ok = response->status >= 200 && response->status < 400;
+	client->answers++;
+	client->failures = 0;
+	if (!response->keep_alive)
+		client->peer_closed = true;
+	sz_load_note_answer(load, client, now_ns);
+	settle(client, ok ? SZ_OUTCOME_OK : SZ_OUTCOME_HTTP_ERROR, now_ns);
+	if (client->peer_closed || client->answers == load->config.reconnect_every ||
+	    client->sent_bytes < load->request_bytes)
+		hang_up(client);
+	sz_client_go(client);
+}
+
+/* The connection broke with errnum, or ended in an orderly way (0). */
+static void on_lost(struct sz_client *client, int errnum, uint64_t now_ns)
+{
+	struct sz_http1_response *response = &client->response;
+	client->peer_closed = true;
+	if (client->first_byte_ns && errnum == 0) {
+		if (sz_http1_response_eof(response) == SZ_HTTP1_COMPLETE)
+			complete(client, now_ns);
+		else
+			lose(client, SZ_OUTCOME_PROTOCOL_ERROR, EPROTO, response->why, now_ns);
+		return;
+	}
+	bool closed = errnum == 0 || errnum == ECONNRESET || errnum == EPIPE;
+	if (closed && !client->first_byte_ns && client->answers > 0)
+		lose_stale(client, now_ns);
+	else
+		lose(client, SZ_OUTCOME_SOCKET_ERROR, errnum ? errnum : ECONNRESET, NULL, now_ns);
+}
+
+static void send_rest(struct sz_client *client)
+{
+	const struct sz_load *load = client->load;
+	ssize_t n = send(client->fd, load->request + client->sent_bytes,
+			 load->request_bytes - client->sent_bytes, MSG_NOSIGNAL);
+	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+		on_lost(client, errno, sz_now_ns());
+		return;
+	}
+	if (n > 0)
+		client->sent_bytes += (size_t)n;
+	watch(client, client->sent_bytes < load->request_bytes ? EPOLLOUT : 0);
+}
+
+static void send_request(struct sz_client *client)
+{
+	struct sz_load *load = client->load;
+	client->state = SZ_CLIENT_BUSY;
+	client->sent_bytes = 0;
+	client->first_byte_ns = 0;
+	sz_http1_response_init(&client->response, false);
+	client->counted = load->counting;
+	if (client->counted) {
+		load->result.attempts++;
+		load->result.sent++;
+		load->counted_in_flight++;
+	} else {
+		load->uncounted++;
+	}
+	client->started_ns = sz_now_ns();
+	sz_load_push_pending(load, client);
+	send_rest(client);
+}
+
+static void on_bytes(struct sz_client *client, size_t len, uint64_t now_ns)
+{
+	struct sz_http1_response *response = &client->response;
+	size_t used = 0;
+	if (!client->first_byte_ns)
+		client->first_byte_ns = now_ns;
+	enum sz_http1_state state =
+		sz_http1_response_feed(response, client->load->buffer, len, &used);
+	if (state == SZ_HTTP1_MORE)
+		return;
+	if (state == SZ_HTTP1_COMPLETE && used == len)
+		complete(client, now_ns);
+	else
+		lose(client, SZ_OUTCOME_PROTOCOL_ERROR, EPROTO,
+		     response->why ? response->why : "bytes behind the end of the response",
+		     now_ns);
+}
+
+static void on_readable(struct sz_client *client)
+{
+	struct sz_load *load = client->load;
+	ssize_t n = recv(client->fd, load->buffer, sizeof(load->buffer), 0);
+	int errnum = n < 0 ? errno : 0;
+	uint64_t now_ns = sz_now_ns();
+	if (errnum == EAGAIN || errnum == EINTR)
+		return;
+	load->received = n > 0 ? (size_t)n : 0;
+	if (client->state == SZ_CLIENT_IDLE) {
+		/* Closed, or bytes that nobody asked for: of no use either way. */
+		client->peer_closed = n <= 0;
+		hang_up(client);
+	} else if (n > 0) {
+		on_bytes(client, (size_t)n, now_ns);
+	} else {
+		on_lost(client, errnum, now_ns);
+	}
+}
+
+/* Connections */
+
+static void connect_failed(struct sz_client *client, int errnum, uint64_t now_ns)
+{
+	struct sz_load *load = client->load;
+	if (load->counting) {
+		load->result.attempts++;
+		load->result.connect_failed++;
+		sz_tally_error(&load->result, SZ_PHASE_CONNECT, errnum);
+	}
+	sz_load_note_failure(load, client, SZ_PHASE_CONNECT, errnum, NULL);
+	back_off(client, now_ns);
+}
+
+static void stop_connecting(struct sz_client *client, int errnum, uint64_t now_ns)
+{
+	sz_load_pull_pending(client->load, client);
+	hang_up(client);
+	connect_failed(client, errnum, now_ns);
+	sz_load_check_stage(client->load, now_ns);
+}
+
+static void count_connection(struct sz_client *client, uint64_t now_ns)
+{
+	struct sz_load *load = client->load;
+	sz_hist_add(&load->connect, now_ns - client->started_ns);
+	load->opened++;
+	load->open_now++;
+	if (client->was_open) {
+		load->reconnects++;
+		load->server_closed += client->peer_closed;
+	}
+	client->was_open = true;
+	client->peer_closed = false;
+	client->answers = 0;
+}
+
+static void on_connected(struct sz_client *client)
+{
+	struct sz_load *load = client->load;
+	uint64_t now_ns = sz_now_ns();
+	int errnum = 0;
+	socklen_t len = sizeof(errnum);
+	getsockopt(client->fd, SOL_SOCKET, SO_ERROR, &errnum, &len);
+	if (errnum) {
+		stop_connecting(client, errnum, now_ns);
+		return;
+	}
+	count_connection(client, now_ns);
+	sz_load_pull_pending(load, client);
+	client->state = SZ_CLIENT_IDLE;
+	watch(client, 0);
+	sz_load_check_stage(load, now_ns);
+	sz_client_go(client);
+}
+
+static void start_connecting(struct sz_client *client)
+{
+	struct sz_load *load = client->load;
+	uint64_t now_ns = sz_now_ns();
+	int fd = sz_connect_start(&load->config.addr);
+	if (fd < 0) {
+		connect_failed(client, -fd, now_ns);
+		return;
+	}
+	client->fd = fd;
+	client->state = SZ_CLIENT_CONNECTING;
+	client->started_ns = now_ns;
+	sz_load_push_pending(load, client);
+	watch(client, EPOLLOUT);
+}
+
+static void on_event(struct sz_watch *event, uint32_t events)
+{
+	struct sz_client *client = sz_container_of(event, struct sz_client, watch);
+	if (client->state == SZ_CLIENT_CONNECTING) {
+		on_connected(client);
+		return;
+	}
+	if (events & EPOLLRDHUP)
+		client->peer_closed = true;
+	if (events == EPOLLOUT)
+		send_rest(client);
+	else
+		on_readable(client);
+}
+
+/* What load.c asks of a client */
+
+void sz_client_init(struct sz_client *client, struct sz_load *load)
+{
+	*client = (struct sz_client){
+		.watch.fn = on_event,
+		.retry.fn = on_retry,
+		.load = load,
+		.fd = -1,
+	};
+}
+
+static bool may_send(const struct sz_client *client)
+{
+	enum sz_load_stage stage = client->load->stage;
+	if (stage == SZ_STAGE_PRIMING)
+		return !client->answered;
+	return stage != SZ_STAGE_DRAINING;
+}
+
+void sz_client_go(struct sz_client *client)
+{
+	if (!may_send(client) || sz_timer_armed(&client->retry))
+		return;
+	if (client->state == SZ_CLIENT_IDLE)
+		send_request(client);
+	else if (client->state == SZ_CLIENT_DOWN)
+		start_connecting(client);
+}
+
+void sz_client_time_out(struct sz_client *client, uint64_t now_ns)
+{
+	if (client->state == SZ_CLIENT_CONNECTING)
+		stop_connecting(client, ETIMEDOUT, now_ns);
+	else
+		lose(client, SZ_OUTCOME_TIMEOUT, ETIMEDOUT, NULL, now_ns);
+}
+
+void sz_client_abandon(struct sz_client *client, uint64_t now_ns)
+{
+	if (client->state == SZ_CLIENT_BUSY)
+		settle(client, SZ_OUTCOME_UNFINISHED, now_ns);
+	else if (client->state == SZ_CLIENT_CONNECTING)
+		sz_load_pull_pending(client->load, client);
+	if (client->state != SZ_CLIENT_DOWN)
+		hang_up(client);
+}

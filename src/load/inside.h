@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside the load generator; nobody else includes this.
+ *
+ *	load.c     a load from the outside, as a sequence of stages
+ *	stage.c    one stage: what it waits for; time-outs
+ *	client.c   one client: connect, send, receive, lose, try again
+ *	refusal.c  why nobody serves there, for people
+ *	tally.c    what happened to the attempts that count
+ *
+ * A load goes through stages, each run by one sz_loop_run():
+ *
+ *	open    priming (one per client, when paced), lead-in, draining
+ *	window  lead-in, counting, tail, draining
+ *
+ * A stage is over at earliest_ns if its goal is reached by then, when the goal
+ * is reached later, and at latest_ns in any case.
+ */
+#ifndef SZ_LOAD_INSIDE_H
+#define SZ_LOAD_INSIDE_H
+
+#include "load/load.h"
+#include "net/http1.h"
+#include "net/loop.h"
+
+enum sz_load_stage {
+	SZ_STAGE_PRIMING,  /* a client sends until it was answered once */
+	SZ_STAGE_LEAD_IN,  /* all loop, uncounted */
+	SZ_STAGE_COUNTING, /* all loop */
+	SZ_STAGE_TAIL,     /* all loop, uncounted, until the counted attempts are settled */
+	SZ_STAGE_DRAINING, /* nobody sends */
+	SZ_STAGE_COUNT,
+};
+
+enum sz_client_state {
+	SZ_CLIENT_DOWN, /* no connection; `retry` may be armed */
+	SZ_CLIENT_CONNECTING,
+	SZ_CLIENT_IDLE, /* connected, nothing in flight */
+	SZ_CLIENT_BUSY, /* one request in flight */
+};
+
+struct sz_client {
+	struct sz_watch watch;
+	struct sz_timer retry;
+	struct sz_load *load;
+	struct sz_client *older; /* neighbours in the list of pending clients */
+	struct sz_client *newer;
+	int fd;
+	enum sz_client_state state;
+	bool answered;          /* since the stage that reset it */
+	bool counted;           /* the request in flight is */
+	bool was_open;          /* had a connection before: the next one is a reconnect */
+	bool peer_closed;       /* the server closed this connection, or the last one when down */
+	unsigned failures;      /* in a row, without an answer between; sets the back-off */
+	uint64_t answers;       /* on this connection */
+	uint64_t started_ns;    /* of the connect or of the request */
+	uint64_t first_byte_ns; /* 0: none yet */
+	size_t sent_bytes;
+	struct sz_http1_response response;
+};
+
+struct sz_load {
+	struct sz_load_config config;
+	struct sz_loop *loop;
+	struct sz_client *clients;
+	char *request;
+	size_t request_bytes;
+
+	enum sz_load_stage stage;
+	uint64_t earliest_ns;
+	uint64_t latest_ns;
+	struct sz_timer stage_timer;
+	bool finished; /* the stage is over, at finished_ns */
+	uint64_t finished_ns;
+	bool interrupted;
+	bool failed; /* failure says why; nothing can go on */
+	struct sz_err failure;
+	struct sz_watch stop_watch;
+
+	/* Clients that wait for a connection or a response, in order of
+	 * started_ns. All time-outs are equal, so the oldest is due first and
+	 * one lazy timer serves all: it fires, and is armed again for whoever
+	 * is the oldest then. */
+	struct sz_client *oldest;
+	struct sz_client *newest;
+	struct sz_timer timeout_timer;
+
+	struct sz_client *primed; /* whom the priming stage waits for */
+	unsigned answered;        /* clients with ->answered */
+	bool ever_answered;
+
+	bool counting; /* requests sent now are counted */
+	uint64_t counted_in_flight;
+	uint64_t ok_wanted;
+	uint64_t completed_ns;        /* last completion of the window */
+	struct sz_load_result result; /* of the window; what follows is since sz_load_new */
+	uint64_t uncounted;           /* since the last window's end */
+	uint64_t opened;
+	uint64_t open_now;
+	uint64_t reconnects;
+	uint64_t server_closed;
+	struct sz_hist connect;
+
+	size_t received; /* bytes that recv() got last, for whichever client */
+	char buffer[64 * 1024];
+};
+
+/* client.c */
+
+void sz_client_init(struct sz_client *client, struct sz_load *load);
+
+/* Let the client do what the stage wants of it, if it is not at it already. */
+void sz_client_go(struct sz_client *client);
+
+/* The time-out of a connect or a request. */
+void sz_client_time_out(struct sz_client *client, uint64_t now_ns);
+
+/* Close at once; a counted request in flight is unfinished. */
+void sz_client_abandon(struct sz_client *client, uint64_t now_ns);
+
+/* stage.c */
+
+/* Make the loop; a requested stop ends every stage. */
+int sz_load_init_stages(struct sz_load *load, struct sz_err *err);
+
+/* latest_ns UINT64_MAX: never without the goal. */
+void sz_load_begin_stage(struct sz_load *load, enum sz_load_stage stage, uint64_t earliest_ns,
+			 uint64_t latest_ns);
+
+/* Run until the stage is over or a stop is requested. */
+int sz_load_run_stage(struct sz_load *load, struct sz_err *err);
+
+/* Something moved: end the stage when it is over. */
+void sz_load_check_stage(struct sz_load *load, uint64_t now_ns);
+
+/* load->failure is filled: end the stage with it. */
+void sz_load_fail(struct sz_load *load);
+
+void sz_load_push_pending(struct sz_load *load, struct sz_client *client);
+void sz_load_pull_pending(struct sz_load *load, struct sz_client *client);
+
+/* A whole response came. Before its request is settled. */
+void sz_load_note_answer(struct sz_load *load, struct sz_client *client, uint64_t now_ns);
+
+/* Of the window: a completion, or its end. */
+void sz_load_note_gap(struct sz_load *load, uint64_t now_ns);
+
+/* refusal.c */
+
+/* A client got nowhere. The very first failure is the answer to "does anyone
+ * serve there?" and ends sz_load_open(). why: what is wrong with what came,
+ * NULL when nothing came. */
+void sz_load_note_failure(struct sz_load *load, const struct sz_client *client, enum sz_phase phase,
+			  int errnum, const char *why);
+
+int sz_load_no_answer_error(const struct sz_load *load, struct sz_err *err);
+
+/* tally.c */
+
+void sz_tally_outcome(struct sz_load_result *result, const struct sz_client *client,
+		      enum sz_outcome outcome, uint64_t now_ns);
+void sz_tally_error(struct sz_load_result *result, enum sz_phase phase, int errnum);
+
+#endif

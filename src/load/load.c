@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A load from the outside: made, opened, run for windows, freed.
+ */
+#include "load/inside.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/stop.h"
+
+#define DESCRIPTORS_BESIDE_CLIENTS 32
+#define PACE_MOST_NS (250 * SZ_NS_PER_MS)
+
+static int need_descriptors(unsigned clients, struct sz_err *err)
+{
+	struct rlimit limit;
+	rlim_t need = clients + DESCRIPTORS_BESIDE_CLIENTS;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return sz_err_set(err, SZ_MACHINE, errno, "cannot read the limit of descriptors");
+	if (limit.rlim_cur >= need)
+		return 0;
+	if (limit.rlim_max < need) {
+		sz_err_set(err, SZ_MACHINE, 0,
+			   "%u clients need %lu open descriptors, and the limit is %lu", clients,
+			   (unsigned long)need, (unsigned long)limit.rlim_max);
+		return sz_err_hint(err, "raise it with 'ulimit -n %lu', or ask for fewer clients",
+				   (unsigned long)need);
+	}
+	limit.rlim_cur = need;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return sz_err_set(err, SZ_MACHINE, errno, "cannot raise the limit of descriptors");
+	return 0;
+}
+
+static int check_config(const struct sz_load_config *config, struct sz_err *err)
+{
+	if (config->clients < 1 || config->clients > SZ_LOAD_CLIENTS_MAX) {
+		sz_err_set(err, SZ_USAGE, 0, "cannot load with %u clients", config->clients);
+		return sz_err_hint(err, "ask for 1 to %d", SZ_LOAD_CLIENTS_MAX);
+	}
+	if (config->timeout_ns == 0) {
+		sz_err_set(err, SZ_USAGE, 0, "a time-out of 0 leaves no time to answer");
+		return sz_err_hint(err, "allow each request some seconds");
+	}
+	return need_descriptors(config->clients, err);
+}
+
+static int build_request(struct sz_load *load, struct sz_err *err)
+{
+	char host[272];
+	int n = asprintf(&load->request,
+			 "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: sizeup/" SIZEUP_VERSION
+			 "\r\n\r\n",
+			 load->config.url.target, sz_url_host_header(&load->config.url, host));
+	if (n < 0) {
+		load->request = NULL;
+		return sz_err_nomem(err);
+	}
+	load->request_bytes = (size_t)n;
+	return 0;
+}
+
+static int build_clients(struct sz_load *load, struct sz_err *err)
+{
+	load->clients = calloc(load->config.clients, sizeof(load->clients[0]));
+	if (!load->clients)
+		return sz_err_nomem(err);
+	for (unsigned i = 0; i < load->config.clients; i++)
+		sz_client_init(&load->clients[i], load);
+	return 0;
+}
+
+int sz_load_new(const struct sz_load_config *config, struct sz_load **load, struct sz_err *err)
+{
+	if (check_config(config, err) < 0)
+		return -1;
+	struct sz_load *made = calloc(1, sizeof(*made));
+	if (!made)
+		return sz_err_nomem(err);
+	made->config = *config;
+	if (sz_load_init_stages(made, err) < 0 || build_request(made, err) < 0 ||
+	    build_clients(made, err) < 0) {
+		sz_load_free(made);
+		return -1;
+	}
+	*load = made;
+	return 0;
+}
+
+void sz_load_free(struct sz_load *load)
+{
+	if (!load)
+		return;
+	for (unsigned i = 0; load->clients && i < load->config.clients; i++)
+		if (load->clients[i].fd >= 0)
+			close(load->clients[i].fd);
+	sz_loop_free(load->loop);
+	free(load->clients);
+	free(load->request);
+	free(load);
+}
+
+/* Opening */
+
+static int prime(struct sz_load *load, struct sz_err *err)
+{
+	for (unsigned i = 0; i < load->config.clients && !load->interrupted; i++) {
+		load->primed = &load->clients[i];
+		sz_load_begin_stage(load, SZ_STAGE_PRIMING, 0, sz_now_ns() + PACE_MOST_NS);
+		sz_client_go(load->primed);
+		if (sz_load_run_stage(load, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int lead_in(struct sz_load *load, uint64_t least_ns, struct sz_err *err)
+{
+	if (sz_stop_requested())
+		load->interrupted = true;
+	if (load->interrupted)
+		return 0;
+	uint64_t now_ns = sz_now_ns();
+	sz_load_begin_stage(load, SZ_STAGE_LEAD_IN, now_ns + least_ns,
+			    now_ns + load->config.timeout_ns);
+	load->answered = 0;
+	for (unsigned i = 0; i < load->config.clients; i++)
+		load->clients[i].answered = false;
+	for (unsigned i = 0; i < load->config.clients; i++)
+		sz_client_go(&load->clients[i]);
+	return sz_load_run_stage(load, err);
+}
+
+static int drain(struct sz_load *load, struct sz_err *err)
+{
+	sz_load_begin_stage(load, SZ_STAGE_DRAINING, 0, UINT64_MAX);
+	if (sz_load_run_stage(load, err) < 0)
+		return -1;
+	/* Only after an interruption is anything left. */
+	while (load->oldest)
+		sz_client_abandon(load->oldest, sz_now_ns());
+	return 0;
+}
+
+int sz_load_open(struct sz_load *load, struct sz_err *err)
+{
+	if (load->config.connect == SZ_CONNECT_PACED && prime(load, err) < 0)
+		return -1;
+	if (lead_in(load, load->config.warmup_ns, err) < 0)
+		return -1;
+	unsigned answered = load->answered;
+	if (drain(load, err) < 0)
+		return -1;
+	if (load->interrupted)
+		return sz_err_set(err, SZ_INTERRUPTED, 0,
+				  "interrupted while the clients connected");
+	return answered ? 0 : sz_load_no_answer_error(load, err);
+}
+
+/* Windows */
+
+static void at_edge(const struct sz_load_span *span, bool is_start)
+{
+	if (span->at_edge)
+		span->at_edge(span->arg, is_start);
+}
+
+/* Both ends are taken just before at_edge(), so that the service has the same
+ * time between them as between two looks at it; at_edge()'s own CPU time is
+ * not the load's. */
+static int count(struct sz_load *load, const struct sz_load_span *span, struct sz_err *err)
+{
+	struct sz_load_result *result = &load->result;
+	uint64_t t0_ns = sz_now_ns();
+	at_edge(span, true);
+	uint64_t cpu_ns = sz_thread_cpu_ns();
+	uint64_t waits = sz_loop_waits(load->loop);
+	result->clients_answered = load->answered;
+	load->ok_wanted = span->requests;
+	load->completed_ns = t0_ns;
+	sz_load_begin_stage(load, SZ_STAGE_COUNTING, t0_ns + span->min_ns, t0_ns + span->max_ns);
+	load->counting = true;
+	int rc = sz_load_run_stage(load, err);
+	result->client_cpu_ns = sz_thread_cpu_ns() - cpu_ns;
+	result->epoll_waits = sz_loop_waits(load->loop) - waits;
+	result->duration_ns = load->finished_ns - t0_ns;
+	result->connections_open_at_end = load->open_now;
+	sz_load_note_gap(load, load->finished_ns);
+	at_edge(span, false);
+	return rc;
+}
+
+static int tail(struct sz_load *load, struct sz_err *err)
+{
+	sz_load_begin_stage(load, SZ_STAGE_TAIL, 0, UINT64_MAX);
+	return sz_load_run_stage(load, err);
+}
+
+static void fill_totals(struct sz_load *load)
+{
+	struct sz_load_result *result = &load->result;
+	result->interrupted = load->interrupted;
+	result->connections_opened = load->opened;
+	result->reconnects = load->reconnects;
+	result->server_closed = load->server_closed;
+	result->connect = load->connect;
+	result->uncounted = load->uncounted;
+	load->uncounted = 0;
+}
+
+int sz_load_window(struct sz_load *load, const struct sz_load_span *span,
+		   struct sz_load_result *result, struct sz_err *err)
+{
+	memset(&load->result, 0, sizeof(load->result));
+	if (lead_in(load, 0, err) < 0)
+		return -1;
+	if (!load->interrupted && (count(load, span, err) < 0 || tail(load, err) < 0))
+		return -1;
+	if (drain(load, err) < 0)
+		return -1;
+	fill_totals(load);
+	*result = load->result;
+	return 0;
+}

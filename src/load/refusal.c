@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Why nobody serves there: the messages of sz_load_open().
+ */
+#include "load/inside.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+#include "base/buf.h"
+#include "base/units.h"
+
+#define QUOTED_MOST 64 /* bytes of what came instead of HTTP */
+
+int sz_load_no_answer_error(const struct sz_load *load, struct sz_err *err)
+{
+	char addr[64];
+	char timeout[SZ_UNIT_TEXT];
+	sz_err_set(err, SZ_MACHINE, ETIMEDOUT, "no request was answered within %s by %s",
+		   sz_format_duration(timeout, (double)load->config.timeout_ns),
+		   sz_addr_text(&load->config.addr, addr));
+	return sz_err_hint(err, "look into the service's log, or allow more time per request");
+}
+
+static int connect_error(const struct sz_load *load, int errnum, struct sz_err *err)
+{
+	char addr[64];
+	sz_err_set(err, SZ_MACHINE, errnum, "cannot connect to %s",
+		   sz_addr_text(&load->config.addr, addr));
+	if (errnum == EADDRNOTAVAIL)
+		return sz_err_hint(err, "all local ports are in use: wait a minute, or widen "
+					"net.ipv4.ip_local_port_range");
+	return sz_err_hint(err, "start the service, or correct host and port of the URL");
+}
+
+static void quote_received(const struct sz_load *load, struct sz_buf *text)
+{
+	if (load->received == 0)
+		return;
+	sz_buf_puts(text, "; it sent \"");
+	for (size_t i = 0; i < load->received && i < QUOTED_MOST; i++) {
+		unsigned char byte = (unsigned char)load->buffer[i];
+		sz_buf_printf(text, isprint(byte) ? "%c" : "\\x%02x", byte);
+	}
+	sz_buf_puts(text, "\"");
+}
+
+static int not_http_error(const struct sz_load *load, const char *why, struct sz_err *err)
+{
+	char addr[64];
+	sz_autobuf struct sz_buf sample = {0};
+	quote_received(load, &sample);
+	sz_err_set(err, SZ_MACHINE, EPROTO, "%s does not answer in valid HTTP/1.1 (%s)%s",
+		   sz_addr_text(&load->config.addr, addr), why, sz_buf_text(&sample));
+	return sz_err_hint(err, "check that the URL is that of a plain HTTP service");
+}
+
+static int socket_error(const struct sz_load *load, int errnum, struct sz_err *err)
+{
+	char addr[64];
+	sz_err_set(err, SZ_MACHINE, errnum, "%s took the first request and did not answer it",
+		   sz_addr_text(&load->config.addr, addr));
+	return sz_err_hint(err, "look into the service's log");
+}
+
+void sz_load_note_failure(struct sz_load *load, const struct sz_client *client, enum sz_phase phase,
+			  int errnum, const char *why)
+{
+	if (load->ever_answered || client != &load->clients[0])
+		return;
+	if (phase == SZ_PHASE_CONNECT)
+		connect_error(load, errnum, &load->failure);
+	else if (why)
+		not_http_error(load, why, &load->failure);
+	else if (errnum == ETIMEDOUT)
+		sz_load_no_answer_error(load, &load->failure);
+	else
+		socket_error(load, errnum, &load->failure);
+	sz_load_fail(load);
+}

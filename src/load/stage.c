@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stages: what each waits for, and who is waited for meanwhile.
+ */
+#include "load/inside.h"
+
+#include <sys/epoll.h>
+
+#include "base/clock.h"
+#include "base/stop.h"
+
+static bool primed_was_answered(const struct sz_load *load)
+{
+	return load->primed->answered;
+}
+
+static bool all_were_answered(const struct sz_load *load)
+{
+	return load->answered == load->config.clients;
+}
+
+static bool enough_is_ok(const struct sz_load *load)
+{
+	return load->result.outcomes[SZ_OUTCOME_OK] >= load->ok_wanted;
+}
+
+static bool counted_are_settled(const struct sz_load *load)
+{
+	return load->counted_in_flight == 0;
+}
+
+static bool nothing_is_pending(const struct sz_load *load)
+{
+	return load->oldest == NULL;
+}
+
+static bool (*const stage_goals[SZ_STAGE_COUNT])(const struct sz_load *) = {
+	[SZ_STAGE_PRIMING] = primed_was_answered, [SZ_STAGE_LEAD_IN] = all_were_answered,
+	[SZ_STAGE_COUNTING] = enough_is_ok,       [SZ_STAGE_TAIL] = counted_are_settled,
+	[SZ_STAGE_DRAINING] = nothing_is_pending,
+};
+
+/* Counting ends here and not when the stage's function returns: what is sent
+ * after this moment is not of the window. */
+static void finish_stage(struct sz_load *load, uint64_t now_ns)
+{
+	if (load->finished)
+		return;
+	load->finished = true;
+	load->finished_ns = now_ns;
+	load->counting = false;
+	sz_loop_stop(load->loop);
+}
+
+void sz_load_check_stage(struct sz_load *load, uint64_t now_ns)
+{
+	if (now_ns < load->earliest_ns)
+		return;
+	if (now_ns >= load->latest_ns || stage_goals[load->stage](load))
+		finish_stage(load, now_ns);
+}
+
+void sz_load_fail(struct sz_load *load)
+{
+	load->failed = true;
+	finish_stage(load, sz_now_ns());
+}
+
+static void arm_stage_timer(struct sz_load *load, uint64_t due_ns)
+{
+	if (sz_timer_set(load->loop, &load->stage_timer, due_ns, &load->failure) < 0)
+		sz_load_fail(load);
+}
+
+static void on_stage_timer(struct sz_timer *timer, uint64_t now_ns)
+{
+	struct sz_load *load = sz_container_of(timer, struct sz_load, stage_timer);
+	sz_load_check_stage(load, now_ns);
+	if (!load->finished && load->latest_ns != UINT64_MAX)
+		arm_stage_timer(load, load->latest_ns);
+}
+
+void sz_load_begin_stage(struct sz_load *load, enum sz_load_stage stage, uint64_t earliest_ns,
+			 uint64_t latest_ns)
+{
+	load->stage = stage;
+	load->earliest_ns = earliest_ns;
+	load->latest_ns = latest_ns;
+	load->finished = false;
+	arm_stage_timer(load, earliest_ns);
+}
+
+static void interrupt(struct sz_load *load)
+{
+	load->interrupted = true;
+	finish_stage(load, sz_now_ns());
+}
+
+static void on_stop(struct sz_watch *watch, uint32_t events)
+{
+	(void)events;
+	interrupt(sz_container_of(watch, struct sz_load, stop_watch));
+}
+
+int sz_load_run_stage(struct sz_load *load, struct sz_err *err)
+{
+	if (sz_stop_requested())
+		interrupt(load);
+	sz_load_check_stage(load, sz_now_ns());
+	while (!load->finished)
+		if (sz_loop_run(load->loop, &load->failure) < 0)
+			sz_load_fail(load);
+	sz_timer_clear(load->loop, &load->stage_timer);
+	if (!load->failed)
+		return 0;
+	if (err)
+		*err = load->failure;
+	return -1;
+}
+
+/* Pending clients */
+
+static void arm_timeout_timer(struct sz_load *load)
+{
+	uint64_t due_ns = load->oldest->started_ns + load->config.timeout_ns;
+	if (sz_timer_set(load->loop, &load->timeout_timer, due_ns, &load->failure) < 0)
+		sz_load_fail(load);
+}
+
+void sz_load_push_pending(struct sz_load *load, struct sz_client *client)
+{
+	client->older = load->newest;
+	client->newer = NULL;
+	if (load->newest)
+		load->newest->newer = client;
+	else
+		load->oldest = client;
+	load->newest = client;
+	if (!sz_timer_armed(&load->timeout_timer))
+		arm_timeout_timer(load);
+}
+
+void sz_load_pull_pending(struct sz_load *load, struct sz_client *client)
+{
+	if (client->older)
+		client->older->newer = client->newer;
+	else
+		load->oldest = client->newer;
+	if (client->newer)
+		client->newer->older = client->older;
+	else
+		load->newest = client->older;
+}
+
+static void on_timeout_timer(struct sz_timer *timer, uint64_t now_ns)
+{
+	struct sz_load *load = sz_container_of(timer, struct sz_load, timeout_timer);
+	while (load->oldest && load->oldest->started_ns + load->config.timeout_ns <= now_ns)
+		sz_client_time_out(load->oldest, now_ns);
+	if (load->oldest)
+		arm_timeout_timer(load);
+}
+
+/* What clients tell */
+
+void sz_load_note_gap(struct sz_load *load, uint64_t now_ns)
+{
+	uint64_t gap_ns = now_ns - load->completed_ns;
+	if (gap_ns > load->result.longest_gap_ns)
+		load->result.longest_gap_ns = gap_ns;
+	load->completed_ns = now_ns;
+}
+
+void sz_load_note_answer(struct sz_load *load, struct sz_client *client, uint64_t now_ns)
+{
+	load->ever_answered = true;
+	if (!client->answered) {
+		client->answered = true;
+		load->answered++;
+	}
+	if (load->counting)
+		sz_load_note_gap(load, now_ns);
+}
+
+int sz_load_init_stages(struct sz_load *load, struct sz_err *err)
+{
+	load->loop = sz_loop_new(err);
+	if (!load->loop)
+		return -1;
+	load->stage_timer.fn = on_stage_timer;
+	load->timeout_timer.fn = on_timeout_timer;
+	load->stop_watch.fn = on_stop;
+	if (sz_stop_fd() < 0)
+		return 0;
+	return sz_watch_set(load->loop, &load->stop_watch, sz_stop_fd(), EPOLLIN, err);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/inside.h"
+
+const char *sz_outcome_name(enum sz_outcome outcome)
+{
+	static const char *const names[SZ_OUTCOME_COUNT] = {
+		[SZ_OUTCOME_OK] = "ok",
+		[SZ_OUTCOME_HTTP_ERROR] = "http_error",
+		[SZ_OUTCOME_PROTOCOL_ERROR] = "protocol_error",
+		[SZ_OUTCOME_SOCKET_ERROR] = "socket_error",
+		[SZ_OUTCOME_TIMEOUT] = "timeout",
+		[SZ_OUTCOME_UNFINISHED] = "unfinished",
+		[SZ_OUTCOME_STALE] = "stale",
+	};
+	return names[outcome];
+}
+
+const char *sz_phase_name(enum sz_phase phase)
+{
+	static const char *const names[SZ_PHASE_COUNT] = {
+		[SZ_PHASE_CONNECT] = "connect",
+		[SZ_PHASE_SEND] = "send",
+		[SZ_PHASE_WAIT] = "wait",
+		[SZ_PHASE_BODY] = "body",
+	};
+	return names[phase];
+}
+
+void sz_tally_outcome(struct sz_load_result *result, const struct sz_client *client,
+		      enum sz_outcome outcome, uint64_t now_ns)
+{
+	result->outcomes[outcome]++;
+	sz_hist_add(&result->latency[outcome], now_ns - client->started_ns);
+	if (outcome != SZ_OUTCOME_OK)
+		return;
+	sz_hist_add(&result->ttfb, client->first_byte_ns - client->started_ns);
+	result->body_bytes += client->response.body_bytes;
+}
+
+void sz_tally_error(struct sz_load_result *result, enum sz_phase phase, int errnum)
+{
+	for (size_t i = 0; i < result->error_count; i++) {
+		struct sz_load_error *error = &result->errors[i];
+		if (error->phase == phase && error->errnum == errnum) {
+			error->count++;
+			return;
+		}
+	}
+	if (result->error_count == SZ_LOAD_ERRORS_MAX)
+		result->errors_other++;
+	else
+		result->errors[result->error_count++] =
+			(struct sz_load_error){.phase = phase, .errnum = errnum, .count = 1};
+}
+
+bool sz_load_counts_ok(const struct sz_load_result *result)
+{
+	uint64_t settled = 0;
+	for (int i = 0; i < SZ_OUTCOME_COUNT; i++) {
+		if (result->latency[i].count != result->outcomes[i])
+			return false;
+		settled += result->outcomes[i];
+	}
+	return result->attempts == result->connect_failed + result->sent && result->sent == settled;
+}
