@@ -92,7 +92,7 @@ struct sz_machine {
 	unsigned cpus_allowed, cpus_online;
 	uint64_t memory_limit_bytes;
 	bool memory_limited;
-	char cores_from[128], memory_from[128];
+	char cores_from[384], memory_from[384];
 	char unseen[256]; /* limits that could not be read */
 	char kernel[96];
 };
