@@ -26,10 +26,12 @@ enum sz_http1_state {
 	SZ_HTTP1_BAD,      /* not HTTP, or broken framing; see ->why */
 };
 
-/* Storage for the parser behind the room's back; the size is checked where
- * it is used. */
+/* The parser behind the room's back: storage for llhttp (the size is checked
+ * where it is used) and where the message is. Holds no pointer into itself. */
 struct sz_http1_parser {
 	_Alignas(void *) unsigned char opaque[128];
+	size_t head_bytes;
+	bool complete;
 };
 
 struct sz_http1_response {
@@ -40,15 +42,16 @@ struct sz_http1_response {
 	uint64_t body_bytes; /* decoded body bytes so far */
 	const char *why;     /* static text when BAD */
 	/* own */
-	size_t head_bytes;
 	bool head_request;
-	bool complete;
 	struct sz_http1_parser parser;
 };
 
 /* Expect the response to a new request. head_request: it was HEAD. */
 void sz_http1_response_init(struct sz_http1_response *response, bool head_request);
 
+/* Feed the next bytes of the connection. *consumed is how many were used: all
+ * of them when MORE, those up to the end of the message when COMPLETE, any
+ * number when BAD. After COMPLETE or BAD only init() may follow. */
 enum sz_http1_state sz_http1_response_feed(struct sz_http1_response *response, const char *bytes,
 					   size_t len, size_t *consumed);
 
@@ -59,21 +62,20 @@ enum sz_http1_state sz_http1_response_eof(struct sz_http1_response *response);
 #define SZ_HTTP1_TARGET_MAX 2048
 
 struct sz_http1_request {
-	char method[16];
-	char target[SZ_HTTP1_TARGET_MAX]; /* path and query, NUL-terminated */
-	bool keep_alive;
-	const char *why;
-	int refuse_status; /* when BAD: the status to answer, 400 414 431 … */
+	const char *method;               /* static text, once the head is complete */
+	char target[SZ_HTTP1_TARGET_MAX]; /* path and query, or "*"; NUL-terminated */
+	bool head_complete;
+	bool keep_alive;   /* valid when COMPLETE */
+	const char *why;   /* static text when BAD */
+	int refuse_status; /* when BAD: the status to answer: 400, 414, 431, 501 or 505 */
 	/* own */
 	size_t target_len;
-	size_t method_len;
-	size_t head_bytes;
-	bool head_complete;
-	bool complete;
 	struct sz_http1_parser parser;
 };
 
 void sz_http1_request_init(struct sz_http1_request *request);
+
+/* As sz_http1_response_feed(). */
 enum sz_http1_state sz_http1_request_feed(struct sz_http1_request *request, const char *bytes,
 					  size_t len, size_t *consumed);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The event loop: level-triggered epoll and a heap of timers that wake with
- * sub-millisecond precision (epoll_pwait2; Linux 5.11).
+ * sub-millisecond precision (epoll_pwait2; Linux 5.11). How late they are is
+ * the thread's timer slack, 50 us unless prctl(PR_SET_TIMERSLACK) changed it.
  *
  * What it is not: a task system (rt/) or a protocol (http1.h).
  *
@@ -33,7 +34,7 @@ struct sz_watch {
 	sz_watch_fn *fn;
 	int fd;
 	uint32_t events; /* EPOLLIN | EPOLLOUT now asked for; 0 when not registered */
-	int32_t slot;    /* loop's own */
+	int32_t slot;    /* loop's own: position + 1 among the fetched events, else 0 */
 };
 
 /* One deadline. Zero-initialise; set fn. */
@@ -49,8 +50,9 @@ struct sz_timer {
 struct sz_loop *sz_loop_new(struct sz_err *err);
 void sz_loop_free(struct sz_loop *loop); /* NULL is fine; closes only its own epoll fd */
 
-/* Ask for events (EPOLLIN, EPOLLOUT) on fd; asking again changes them; the
- * same events again costs no system call. 0, or -1 with err. */
+/* Ask for events (EPOLLIN, EPOLLOUT; not 0) on fd; asking again changes them;
+ * the same events again costs no system call. EPOLLERR and EPOLLHUP come
+ * unasked, and come again until the watch is cleared. 0, or -1 with err. */
 int sz_watch_set(struct sz_loop *loop, struct sz_watch *watch, int fd, uint32_t events,
 		 struct sz_err *err);
 void sz_watch_clear(struct sz_loop *loop, struct sz_watch *watch); /* before close(fd) */

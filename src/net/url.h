@@ -32,7 +32,9 @@ int sz_url_parse(const char *text, struct sz_url *url, struct sz_err *err);
  * port is left out when it is 80. */
 const char *sz_url_host_header(const struct sz_url *url, char text[272]);
 
-/* First address of url->host. A name that does not resolve is SZ_USAGE. */
+/* Address of url->host: the first IPv4 one, or the first of any kind when it
+ * has none ("localhost" is ::1 first, and most services listen on 127.0.0.1
+ * alone). A name that does not resolve is SZ_USAGE. */
 int sz_url_resolve(const struct sz_url *url, struct sz_addr *addr, struct sz_err *err);
 
 /* 127.0.0.0/8, ::1, or IPv4-mapped 127.0.0.0/8. */

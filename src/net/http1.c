@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * llhttp pauses at the end of every message, so that what follows on the
+ * connection stays with the caller. Works with llhttp 8 and 9.
+ */
+#include "net/http1.h"
+
+#include <llhttp.h>
+#include <string.h>
+
+_Static_assert(sizeof(llhttp_t) <= sizeof(((struct sz_http1_parser *)0)->opaque),
+	       "the storage must hold llhttp's state");
+
+static const char why_head_too_long[] = "the head is longer than 64 KiB";
+static const char why_bad_version[] = "the version is not HTTP/1.0 or HTTP/1.1";
+
+static llhttp_t *llhttp_of(struct sz_http1_parser *parser)
+{
+	return (llhttp_t *)(void *)parser->opaque;
+}
+
+/* Give llhttp bytes until the message ends, fails, or they are used up. While
+ * the head lasts llhttp sees no more bytes than a head may have. *why stays
+ * NULL, or says what is wrong. Returns the bytes used. */
+static size_t parse(struct sz_http1_parser *parser, const bool *head_complete, const char *bytes,
+		    size_t len, llhttp_errno_t *error, const char **why)
+{
+	llhttp_t *llhttp = llhttp_of(parser);
+	size_t used = 0;
+	*error = HPE_OK;
+	while (used < len && !parser->complete) {
+		size_t step = len - used;
+		if (!*head_complete && step > SZ_HTTP1_HEAD_MAX - parser->head_bytes)
+			step = SZ_HTTP1_HEAD_MAX - parser->head_bytes;
+		if (step == 0) {
+			*why = why_head_too_long;
+			break;
+		}
+		const char *start = bytes + used;
+		bool in_head = !*head_complete;
+		*error = llhttp_execute(llhttp, start, step);
+		if (*error != HPE_OK)
+			step = (size_t)(llhttp_get_error_pos(llhttp) - start);
+		used += step;
+		if (in_head)
+			parser->head_bytes += step;
+		if (*error == HPE_PAUSED) {
+			llhttp_reset(llhttp);
+		} else if (*error != HPE_OK) {
+			/* A callback that refused the message gave its own reason. */
+			if (!*why)
+				*why = llhttp_get_error_reason(llhttp);
+			break;
+		}
+	}
+	return used;
+}
+
+static int response_head(llhttp_t *llhttp)
+{
+	struct sz_http1_response *response = llhttp->data;
+	int status = llhttp_get_status_code(llhttp);
+	if (llhttp_get_http_major(llhttp) != 1)
+		response->why = why_bad_version;
+	else if (status < 100) /* llhttp 8 takes fewer digits too */
+		response->why = "the status has less than three digits";
+	if (response->why)
+		return -1;
+	/* llhttp would read a body where a Content-Length only says what GET
+	 * would have sent. */
+	bool no_body = response->head_request || status < 200 || status == 204 || status == 304;
+	if (status >= 200 || status == 101) {
+		response->status = status;
+		response->head_complete = true;
+		response->until_close = !no_body && llhttp_message_needs_eof(llhttp);
+	}
+	return no_body;
+}
+
+static int response_body(llhttp_t *llhttp, const char *bytes, size_t len)
+{
+	struct sz_http1_response *response = llhttp->data;
+	(void)bytes;
+	response->body_bytes += len;
+	return 0;
+}
+
+/* After an interim response (1xx) the pause only makes parse() start over. */
+static int response_complete(llhttp_t *llhttp)
+{
+	struct sz_http1_response *response = llhttp->data;
+	response->parser.complete = response->head_complete;
+	response->keep_alive = response->status != 101 && llhttp_should_keep_alive(llhttp);
+	return HPE_PAUSED;
+}
+
+void sz_http1_response_init(struct sz_http1_response *response, bool head_request)
+{
+	/* llhttp keeps the pointer for as long as it parses. */
+	static const llhttp_settings_t settings = {
+		.on_headers_complete = response_head,
+		.on_body = response_body,
+		.on_message_complete = response_complete,
+	};
+	*response = (struct sz_http1_response){.head_request = head_request};
+	llhttp_init(llhttp_of(&response->parser), HTTP_RESPONSE, &settings);
+}
+
+enum sz_http1_state sz_http1_response_feed(struct sz_http1_response *response, const char *bytes,
+					   size_t len, size_t *consumed)
+{
+	llhttp_errno_t error;
+	llhttp_of(&response->parser)->data = response;
+	*consumed = parse(&response->parser, &response->head_complete, bytes, len, &error,
+			  &response->why);
+	if (response->why)
+		return SZ_HTTP1_BAD;
+	return response->parser.complete ? SZ_HTTP1_COMPLETE : SZ_HTTP1_MORE;
+}
+
+enum sz_http1_state sz_http1_response_eof(struct sz_http1_response *response)
+{
+	if (response->head_complete && response->until_close) {
+		response->keep_alive = false;
+		return SZ_HTTP1_COMPLETE;
+	}
+	response->why = response->parser.head_bytes ? "truncated: the connection closed too early"
+						    : "truncated: no response came";
+	return SZ_HTTP1_BAD;
+}
+
+static int refuse(struct sz_http1_request *request, int status, const char *why)
+{
+	request->refuse_status = status;
+	request->why = why;
+	return -1;
+}
+
+static int request_target(llhttp_t *llhttp, const char *bytes, size_t len)
+{
+	struct sz_http1_request *request = llhttp->data;
+	if (len >= sizeof(request->target) - request->target_len)
+		return refuse(request, 414, "the target is too long");
+	memcpy(request->target + request->target_len, bytes, len);
+	request->target_len += len;
+	request->target[request->target_len] = '\0';
+	return 0;
+}
+
+/* "http://host/path" becomes "/path": RFC 9112, 3.2.2 asks servers to accept
+ * the form that is meant for proxies. */
+static void to_origin_form(struct sz_http1_request *request)
+{
+	char *authority = strstr(request->target, "://");
+	if (request->target[0] == '/' || !authority)
+		return;
+	char *path = authority + 3 + strcspn(authority + 3, "/?");
+	size_t len = strlen(path);
+	bool has_root = *path == '/';
+	memmove(request->target + !has_root, path, len + 1);
+	if (!has_root)
+		request->target[0] = '/';
+}
+
+static int request_head(llhttp_t *llhttp)
+{
+	struct sz_http1_request *request = llhttp->data;
+	request->method = llhttp_method_name((llhttp_method_t)llhttp_get_method(llhttp));
+	if (llhttp_get_http_major(llhttp) != 1)
+		return refuse(request, 505, why_bad_version);
+	if (llhttp_get_method(llhttp) == HTTP_CONNECT)
+		return refuse(request, 501, "CONNECT is not supported");
+	to_origin_form(request);
+	if (request->target[0] != '/' && strcmp(request->target, "*") != 0)
+		return refuse(request, 400, "the target is no path");
+	request->head_complete = true;
+	return 0;
+}
+
+static int request_complete(llhttp_t *llhttp)
+{
+	struct sz_http1_request *request = llhttp->data;
+	request->parser.complete = true;
+	request->keep_alive = llhttp_should_keep_alive(llhttp);
+	return HPE_PAUSED;
+}
+
+void sz_http1_request_init(struct sz_http1_request *request)
+{
+	static const llhttp_settings_t settings = {
+		.on_url = request_target,
+		.on_headers_complete = request_head,
+		.on_message_complete = request_complete,
+	};
+	/* Not the whole object: clearing 2 KiB of target for every request costs
+	 * more than parsing a short one. */
+	request->method = "";
+	request->target[0] = '\0';
+	request->target_len = 0;
+	request->head_complete = false;
+	request->keep_alive = false;
+	request->why = NULL;
+	request->refuse_status = 0;
+	request->parser.head_bytes = 0;
+	request->parser.complete = false;
+	llhttp_init(llhttp_of(&request->parser), HTTP_REQUEST, &settings);
+}
+
+static int refuse_status(const struct sz_http1_request *request, llhttp_errno_t error)
+{
+	if (request->why == why_head_too_long)
+		return 431;
+	switch (error) {
+	case HPE_INVALID_METHOD:
+		return 501;
+	case HPE_INVALID_VERSION:
+	case HPE_PAUSED_H2_UPGRADE:
+		return 505;
+	default:
+		return 400;
+	}
+}
+
+enum sz_http1_state sz_http1_request_feed(struct sz_http1_request *request, const char *bytes,
+					  size_t len, size_t *consumed)
+{
+	llhttp_errno_t error;
+	llhttp_of(&request->parser)->data = request;
+	*consumed =
+		parse(&request->parser, &request->head_complete, bytes, len, &error, &request->why);
+	if (request->why) {
+		if (!request->refuse_status)
+			request->refuse_status = refuse_status(request, error);
+		return SZ_HTTP1_BAD;
+	}
+	return request->parser.complete ? SZ_HTTP1_COMPLETE : SZ_HTTP1_MORE;
+}
