@@ -8,6 +8,7 @@
 
 # Seconds after which a check has failed.
 : "${CHECK_LIMIT_S:=900}"
+: "${TALLY:=/dev/null}"
 
 tally() { # passed|failed|skipped NAME
 	case $1 in

@@ -35,8 +35,12 @@ ROUTES = {"/fast": fast, "/io": io, "/cpu": cpu, "/block": block}
 
 
 def requested_seconds(scope):
+    """T of the query, 0 when absent; None when it is no number."""
     values = parse_qs(scope["query_string"].decode()).get("ms", ["0"])
-    return float(values[0]) / 1000
+    try:
+        return float(values[0]) / 1000
+    except ValueError:
+        return None
 
 
 async def respond(send, status, body):
@@ -50,8 +54,11 @@ async def app(scope, _receive, send):
     if scope["type"] != "http":
         raise NotImplementedError(scope["type"])
     handler = ROUTES.get(scope["path"])
+    seconds = requested_seconds(scope)
     if handler is None:
         await respond(send, 404, b"no such path\n")
-        return
-    await handler(requested_seconds(scope))
-    await respond(send, 200, b"ok\n")
+    elif seconds is None:
+        await respond(send, 400, b"ms is not a number\n")
+    else:
+        await handler(seconds)
+        await respond(send, 200, b"ok\n")

@@ -31,27 +31,39 @@ class Skip(Exception):
 
 
 class Run:
-    """One run of sizeup, in progress or ended."""
+    """One run of sizeup, in progress or ended. What is left of it is killed
+    when the test that started it is over."""
+
+    of_this_test = []
 
     def __init__(self, *args, **popen_options):
         self.mark = uuid.uuid4().hex
+        self.status = self.out = self.err = None
         self.process = subprocess.Popen(
             [SIZEUP, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
             env={**os.environ, MARK_NAME: self.mark}, **popen_options)
-        self.status = self.out = self.err = None
+        Run.of_this_test.append(self)
 
     def wait(self, timeout_s=240):
+        """Wait for its end and for the end of all who hold its output."""
         try:
             self.out, self.err = self.process.communicate(timeout=timeout_s)
-        finally:
-            self.kill()
+        except subprocess.TimeoutExpired:
+            survivors = self.left_behind()
+            self.destroy()
+            self.out, self.err = self.process.communicate()
+            raise AssertionError(f"not over in {timeout_s} s: {survivors}\n{self}") from None
         self.status = self.process.returncode
         return self
 
-    def kill(self):
+    def destroy(self):
+        """Kill it and whatever it left."""
         if self.process.poll() is None:
             self.process.kill()
+        for pid in self.left_behind():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def left_behind(self):
         """Living processes that descend from this run, by pid."""
@@ -147,8 +159,7 @@ def server(workers=1):
         check(eventually(lambda: listens(port), 10), "the reference server listens")
         yield f"http://127.0.0.1:{port}"
     finally:
-        serving.process.terminate()
-        serving.wait(10)
+        serving.destroy()
 
 
 def outcome_of(test):
@@ -161,6 +172,9 @@ def outcome_of(test):
         print(f"FAIL {test.__name__}")
         traceback.print_exc(file=sys.stdout)
         return "failed"
+    finally:
+        while Run.of_this_test:
+            Run.of_this_test.pop().destroy()
     print(f"ok   {test.__name__}")
     return "passed"
 
