@@ -35,7 +35,7 @@ static int ask(int fd, uint8_t family, uint16_t port)
 }
 
 /* Add up one datagram. 1 while more is to come, 0 at the end, or -errno. */
-static int add_messages(const struct nlmsghdr *message, size_t len, uint64_t *queue)
+static int add_messages(struct nlmsghdr *message, size_t len, uint64_t *queue)
 {
 	for (; NLMSG_OK(message, len); message = NLMSG_NEXT(message, len)) {
 		if (message->nlmsg_type == NLMSG_DONE)

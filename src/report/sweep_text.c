@@ -141,6 +141,20 @@ static const struct {
 	{"connections", "/worker", put_connections},
 };
 
+/* The marks of the first column, as far as they were used. */
+static void put_legend(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	bool disturbed = false;
+	for (size_t i = 0; i < sweep->setting_count; i++)
+		disturbed |= sweep->setting[i].measured && sweep->setting[i].window.disturbed;
+	if (sweep->advice.recommended)
+		sz_buf_puts(out, "> recommended  ");
+	if (disturbed)
+		sz_buf_puts(out, "! disturbed from outside: does not decide");
+	if (sweep->advice.recommended || disturbed)
+		sz_buf_puts(out, "\n");
+}
+
 static void put_table(const struct sz_sweep *sweep, struct sz_buf *out)
 {
 	__attribute__((cleanup(sz_table_fini))) struct sz_table table;
@@ -165,6 +179,7 @@ static void put_table(const struct sz_sweep *sweep, struct sz_buf *out)
 		}
 	}
 	sz_table_render(&table, 0, out);
+	put_legend(sweep, out);
 }
 
 /* "Label   text", wrapped and hanging. */

@@ -258,9 +258,10 @@ static void live_memory(void **state)
 	assert_in_range(before.pss_bytes, 1, before.rss_bytes);
 	order(&child, 't');
 	sz_tree_read_memory(&os, &tree);
-	assert_in_range(tree.procs[0].rss_bytes - before.rss_bytes, TOUCH_BYTES,
+	/* Other pages of the process may come and go meanwhile. */
+	assert_in_range(tree.procs[0].rss_bytes - before.rss_bytes, TOUCH_BYTES * 95 / 100,
 			TOUCH_BYTES * 11 / 10);
-	assert_in_range(tree.procs[0].pss_bytes - before.pss_bytes, TOUCH_BYTES,
+	assert_in_range(tree.procs[0].pss_bytes - before.pss_bytes, TOUCH_BYTES * 95 / 100,
 			TOUCH_BYTES * 11 / 10);
 
 	order(&child, 'q');

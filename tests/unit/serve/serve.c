@@ -133,14 +133,15 @@ static void ask_in_turn(uint16_t port, const char *target, unsigned total, unsig
 }
 
 /* A busy worker serves in turn: nobody gets a second answer long before the
- * others have had theirs. */
+ * others have had theirs. A client that the scheduler keeps from asking misses
+ * its turn, so the bound leaves room for that; without turns it is 0 to 20. */
 static void busy_worker_is_fair(void **state)
 {
 	(void)state;
 	unsigned answers[RIVALS];
 	ask_in_turn(server.port, "/block?ms=1", 5 * RIVALS, answers);
 	for (int i = 0; i < RIVALS; i++)
-		assert_in_range(answers[i], 4, 6);
+		assert_in_range(answers[i], 3, 8);
 }
 
 /* Busy workers go on accepting, however many connections keep them busy. */
