@@ -16,8 +16,13 @@ struct sz_cpu_times {
 	unsigned cpus;     /* CPUs counted */
 };
 
-/* Sum over the CPUs of the set. 0 or -errno. */
-int sz_cpu_read(const struct sz_os *os, const uint64_t cpu_set[SZ_CPUS_MAX / 64],
+/* Sum over the CPUs of the set. 0; -ENODATA when none of them is online; or
+ * another -errno. */
+int sz_cpu_read(const struct sz_os *os, const uint64_t cpu_set[SZ_CPU_WORDS],
+		struct sz_cpu_times *times);
+
+/* The same from the text of /proc/stat. */
+int sz_cpu_scan(const char *text, long ticks_per_s, const uint64_t cpu_set[SZ_CPU_WORDS],
 		struct sz_cpu_times *times);
 
 #endif

@@ -19,24 +19,25 @@
 #ifndef SZ_OS_LIMITS_H
 #define SZ_OS_LIMITS_H
 
+#include "os/cpuset.h"
 #include "os/os.h"
 
-#define SZ_CPUS_MAX 8192
+#define SZ_LIMIT_FROM 384 /* a cgroup of a pod alone has 200 characters */
 
 struct sz_limits {
 	double cores;          /* min(cpus, quota): the raw fraction, never rounded */
 	unsigned cpus;         /* CPUs the process may run on */
 	unsigned cpus_online;  /* CPUs of the host */
 	double quota_cores;    /* smallest quota/period; 0 when there is none */
-	uint64_t memory_bytes; /* smallest limit, at most MemTotal */
+	uint64_t memory_bytes; /* smallest limit, at most MemTotal; 0 when neither is known */
 	uint64_t memory_total_bytes;
-	bool memory_limited;  /* a cgroup sets it, not the machine's size */
-	uint64_t pids_max;    /* 0 when there is none */
-	int cgroup_version;   /* of the CPU controller: 1, 2, or 0 when none is visible */
-	char cores_from[128]; /* where the binding CPU limit was found, for people */
-	char memory_from[128];
-	char unseen[256]; /* what could not be read, for people; "" when all was */
-	uint64_t cpu_set[SZ_CPUS_MAX / 64]; /* bit i: CPU i is allowed */
+	bool memory_limited;            /* a cgroup sets it, not the machine's size */
+	uint64_t pids_max;              /* 0 when there is none */
+	int cgroup_version;             /* of the CPU controller: 1, 2, or 0 when none is visible */
+	char cores_from[SZ_LIMIT_FROM]; /* where the binding CPU limit was found, for people */
+	char memory_from[SZ_LIMIT_FROM];
+	char unseen[256];               /* what could not be read, for people; "" when all was */
+	uint64_t cpu_set[SZ_CPU_WORDS]; /* bit i: CPU i is allowed */
 };
 
 /* 0, or -1 with err when not even /proc/PID/status can be read. */

@@ -26,12 +26,17 @@ struct sz_os {
 	long ticks_per_s; /* of /proc/PID/stat; 100 on every Linux in use */
 };
 
-/* root may be NULL or "" for this machine. */
+/* root may be NULL, "" or "/" for this machine; else it holds proc/ and sys/. */
 int sz_os_init(struct sz_os *os, const char *root, struct sz_err *err);
 
 /* True when this is the running machine and not a capture: then clocks and
  * system calls may add precision to what the files say. */
 bool sz_os_is_live(const struct sz_os *os);
+
+/* The path of a file below the root. 0 or -ENAMETOOLONG. */
+#define SZ_OS_PATH_MAX 4096
+int sz_os_path(const struct sz_os *os, char path[SZ_OS_PATH_MAX], const char *path_fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Read a whole small file below the root into a NUL-terminated buffer of the
  * caller. Bytes read (a longer file is -EFBIG), or -errno. */
@@ -42,5 +47,9 @@ ssize_t sz_os_read(const struct sz_os *os, char *buffer, size_t size, const char
  * and the caller's. */
 ssize_t sz_os_read_all(const struct sz_os *os, char **text, const char *path_fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* All processes there are, in ascending order: *pids is malloc'ed and the
+ * caller's. 0 or -errno. */
+int sz_os_pids(const struct sz_os *os, pid_t **pids, size_t *count);
 
 #endif

@@ -24,7 +24,8 @@ struct sz_proc {
 	char comm[32];
 	enum sz_role role;
 	/* User and system time of the process with all its threads, dead ones
-	 * too: precise on the live machine, in whole ticks in a capture. */
+	 * too: precise on the live machine, zombies included; in whole ticks in
+	 * a capture. */
 	uint64_t cpu_ns;
 	/* The same of its children that ended and were waited for, in ticks. */
 	uint64_t reaped_cpu_ns;
@@ -45,6 +46,9 @@ struct sz_tree {
 
 void sz_tree_fini(struct sz_tree *tree);
 
+/* One process. 0, or -ESRCH when it is gone, or another -errno. */
+int sz_proc_read(const struct sz_os *os, pid_t pid, struct sz_proc *proc);
+
 /* Everything at or below root_pid, zombies included. Reuses tree's memory;
  * roles are all helper until classified. 0; -ESRCH when root_pid is gone
  * (tree->count is then 0); or another -errno. */
@@ -52,10 +56,12 @@ int sz_tree_read(const struct sz_os *os, pid_t root_pid, struct sz_tree *tree);
 
 /* Sum over the tree of own and reaped CPU time. Monotone over the life of the
  * tree as long as its root lives and every process is waited for by a parent
- * inside it: a child's time moves to its parent when it is waited for. */
+ * inside it: a child's time moves to its parent when it is waited for, and
+ * loses less than two ticks on the way (user and system time are each kept in
+ * whole ticks there). A parent that ignores SIGCHLD drops it altogether. */
 uint64_t sz_tree_cpu_ns(const struct sz_tree *tree);
 
-/* Fill RSS and PSS from smaps_rollup. It holds the target's mmap_lock for
+/* Fill RSS and PSS from smaps_rollup; both are 0 for a zombie. It holds the target's mmap_lock for
  * about 10 us per MiB: for the ends of a window, never inside one. When
  * smaps_rollup is unreadable RSS comes from statm and PSS stays -1. */
 void sz_tree_read_memory(const struct sz_os *os, struct sz_tree *tree);

@@ -5,6 +5,13 @@
  *
  * Source: /proc/PID/net/tcp and tcp6 of the tree's root (its network
  * namespace, which need not be ours) and the socket links of /proc/PID/fd.
+ *
+ * What counts as a connection: a row in state ESTABLISHED whose local port is
+ * the port (the client's end on the same machine is a row of its own) and
+ * whose socket a process of the tree has open. Rows without an inode still
+ * wait in the listen queue. CLOSE_WAIT does not count, even when held: its
+ * client has hung up and sends no more requests. A socket that several
+ * processes hold, inherited over fork(), counts once, for the deepest one.
  */
 #ifndef SZ_OS_SOCK_H
 #define SZ_OS_SOCK_H
@@ -31,7 +38,9 @@ int sz_tree_classify(const struct sz_os *os, struct sz_tree *tree, uint16_t port
 		     struct sz_port_view *view);
 
 /* Connections waiting in the listen queue of the port, or -errno: the cheap
- * part of the above. pid chooses the network namespace. */
+ * part of the above, some 10 us by netlink where pid shares our network
+ * namespace; else the socket tables are read, which costs milliseconds on
+ * machines with much memory. pid chooses the network namespace. */
 int sz_listen_queue(const struct sz_os *os, pid_t pid, uint16_t port);
 
 /* Who listens on the port on this machine: pid and command name, for "port
