@@ -24,16 +24,16 @@
 #include "net/url.h"
 #include "os/os.h"
 
-/* Named values that replace {name} in the command and the environment;
- * "{{" and "}}" stand for the braces themselves. */
+/* Named values that replace {name} in the command and the environment. */
 struct sz_binding {
 	const char *name;
 	char value[32];
 };
 
 /* Replace the templates of one string. *out is malloc'ed, the caller's. An
- * unknown name is SZ_USAGE and lists the known ones. A lone brace, or braces
- * around anything but [a-z_]+ (JSON, shell), is left as it is. */
+ * unknown name is SZ_USAGE and lists the known ones. "{{name}}" stands for the
+ * text "{name}". Everything else is left as it is: braces around anything but
+ * [a-z_]+ (JSON, shell), the shell's "${name}", a "}}" on its own. */
 int sz_template_expand(const char *text, const struct sz_binding *bindings, size_t binding_count,
 		       char **out, struct sz_err *err);
 
@@ -52,9 +52,11 @@ struct sz_target_config {
 
 struct sz_target;
 
-/* Start the command. Fails with SZ_USAGE when it cannot be executed (the
- * message says which file and why), SZ_MACHINE when the port is busy (names
- * the owner when it can be seen). *target is the caller's. */
+/* Start the command: stdin is /dev/null, signals and mask are the defaults, no
+ * other descriptor is inherited, and it leads a process group of its own.
+ * Fails with SZ_USAGE when it cannot be executed (the message says which file
+ * and why), SZ_MACHINE when the port is busy (names the owner when it can be
+ * seen). *target is the caller's. */
 int sz_target_start(const struct sz_os *os, const struct sz_target_config *config,
 		    const struct sz_binding *bindings, size_t binding_count,
 		    struct sz_target **target, struct sz_err *err);
@@ -75,8 +77,10 @@ int sz_target_wait_ready(struct sz_target *target, struct sz_ready *ready, struc
 pid_t sz_target_guard_pid(const struct sz_target *target); /* root for CPU: misses nobody */
 pid_t sz_target_pid(const struct sz_target *target);       /* the command itself */
 
-/* True while the command runs. When it has ended, its status and last output
- * go into err (if given) as "the service exited with status 3; its last
+/* True while the command runs, and when it ended with status 0 but left
+ * something running: a service that went into the background. A command that
+ * failed is dead whatever it left. Then its status and last output go into
+ * err (if given) as "the service exited with status 3 after 0.2 s; its last
  * output: …". */
 bool sz_target_alive(struct sz_target *target, struct sz_err *err);
 
@@ -86,8 +90,10 @@ struct sz_stopped {
 	int wait_status;  /* of the command, as waitpid(2) gives it */
 };
 
-/* SIGTERM to the command, wait within the budget, then SIGKILL to all that is
- * left below the guard. Always leaves nothing. stopped may be NULL. Frees
+/* SIGTERM to the command, whose business its workers are; once it has ended,
+ * SIGTERM to all that outlived it; when the budget is over, SIGKILL to all
+ * that is left. Nothing is left then but what the kernel does not let us
+ * kill: processes that run as another user. stopped may be NULL. Frees
  * target. NULL is fine. */
 void sz_target_stop(struct sz_target *target, struct sz_stopped *stopped);
 
