@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "os/limits.h"
 #include "rt/rt.h"
 #include "serve/serve.h"
 
@@ -68,6 +69,7 @@ static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
 		.on_listening = tell_port,
 		.app = &options,
 	};
+	sz_raise_descriptor_limit(); /* a connection costs one */
 	return sz_rt_run(&config, err);
 }
 

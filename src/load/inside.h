@@ -19,6 +19,8 @@
 #ifndef SZ_LOAD_INSIDE_H
 #define SZ_LOAD_INSIDE_H
 
+#include <sys/resource.h>
+
 #include "load/load.h"
 #include "net/http1.h"
 #include "net/loop.h"
@@ -65,6 +67,7 @@ struct sz_load {
 	struct sz_client *clients;
 	char *request;
 	size_t request_bytes;
+	struct rlimit descriptor_limit; /* as it was before the load raised it */
 
 	enum sz_load_stage stage;
 	uint64_t earliest_ns;

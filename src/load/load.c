@@ -17,12 +17,15 @@
 #define DESCRIPTORS_BESIDE_CLIENTS 32
 #define PACE_MOST_NS (250 * SZ_NS_PER_MS)
 
-static int need_descriptors(unsigned clients, struct sz_err *err)
+/* The soft limit goes up only while the load lives: what is started afterwards
+ * inherits the limit that the user set. */
+static int raise_descriptor_limit(unsigned clients, struct rlimit *before, struct sz_err *err)
 {
 	struct rlimit limit;
 	rlim_t need = clients + DESCRIPTORS_BESIDE_CLIENTS;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return sz_err_set(err, SZ_MACHINE, errno, "cannot read the limit of descriptors");
+	*before = limit;
 	if (limit.rlim_cur >= need)
 		return 0;
 	if (limit.rlim_max < need) {
@@ -48,7 +51,7 @@ static int check_config(const struct sz_load_config *config, struct sz_err *err)
 		sz_err_set(err, SZ_USAGE, 0, "a time-out of 0 leaves no time to answer");
 		return sz_err_hint(err, "allow each request some seconds");
 	}
-	return need_descriptors(config->clients, err);
+	return 0;
 }
 
 static int build_request(struct sz_load *load, struct sz_err *err)
@@ -84,6 +87,10 @@ int sz_load_new(const struct sz_load_config *config, struct sz_load **load, stru
 	if (!made)
 		return sz_err_nomem(err);
 	made->config = *config;
+	if (raise_descriptor_limit(config->clients, &made->descriptor_limit, err) < 0) {
+		free(made);
+		return -1;
+	}
 	if (sz_load_init_stages(made, err) < 0 || build_request(made, err) < 0 ||
 	    build_clients(made, err) < 0) {
 		sz_load_free(made);
@@ -103,6 +110,7 @@ void sz_load_free(struct sz_load *load)
 	sz_loop_free(load->loop);
 	free(load->clients);
 	free(load->request);
+	setrlimit(RLIMIT_NOFILE, &load->descriptor_limit);
 	free(load);
 }
 

@@ -65,7 +65,7 @@ static int add_family(int fd, uint8_t family, uint16_t port, uint64_t *queue)
 		else if (len <= 0)
 			return len < 0 ? -errno : -EBADMSG;
 		else
-			rc = add_messages((const struct nlmsghdr *)buffer, (size_t)len, queue);
+			rc = add_messages((struct nlmsghdr *)buffer, (size_t)len, queue);
 	} while (rc > 0);
 	return rc;
 }

@@ -148,11 +148,9 @@ static void put_legend(const struct sz_sweep *sweep, struct sz_buf *out)
 	for (size_t i = 0; i < sweep->setting_count; i++)
 		disturbed |= sweep->setting[i].measured && sweep->setting[i].window.disturbed;
 	if (sweep->advice.recommended)
-		sz_buf_puts(out, "> recommended  ");
+		sz_buf_puts(out, "> recommended\n");
 	if (disturbed)
-		sz_buf_puts(out, "! disturbed from outside: does not decide");
-	if (sweep->advice.recommended || disturbed)
-		sz_buf_puts(out, "\n");
+		sz_buf_puts(out, "! disturbed from outside: does not decide\n");
 }
 
 static void put_table(const struct sz_sweep *sweep, struct sz_buf *out)

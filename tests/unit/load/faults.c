@@ -463,15 +463,18 @@ static bool names_the_descriptors_needed(void)
 	       strstr(err.hint, "ulimit -n 132");
 }
 
+/* And gives it back, so that a service started later does not inherit it. */
 static bool raises_the_soft_limit(void)
 {
 	const struct rlimit low = {.rlim_cur = 40, .rlim_max = 1000};
-	struct rlimit now = {0};
+	struct rlimit during = {0}, after = {0};
 	struct sz_load *load = NULL;
 	if (setrlimit(RLIMIT_NOFILE, &low) < 0 || sz_load_new(&config, &load, NULL) < 0)
 		return false;
+	getrlimit(RLIMIT_NOFILE, &during);
 	sz_load_free(load);
-	return getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur == 132;
+	getrlimit(RLIMIT_NOFILE, &after);
+	return during.rlim_cur == 132 && after.rlim_cur == 40;
 }
 
 static void descriptor_limits(void **state)

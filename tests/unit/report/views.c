@@ -15,17 +15,22 @@
 #include "base/mem.h"
 #include "report/report.h"
 
-static char *read_golden(const char *name)
+/* With SIZEUP_UPDATE_GOLDEN set the files are written instead of compared:
+ * look at the difference before committing it. */
+static void assert_golden(const struct sz_buf *view, const char *name)
 {
-	char path[512];
-	char *text = calloc(1, 65536);
+	char path[512], golden[16384] = "";
 	snprintf(path, sizeof(path), "%s/report/%s", getenv("SIZEUP_TEST_DATA"), name);
-	FILE *file = fopen(path, "r");
+	bool update = getenv("SIZEUP_UPDATE_GOLDEN") != NULL;
+	FILE *file = fopen(path, update ? "w" : "r");
 	assert_non_null(file);
-	assert_non_null(text);
-	assert_true(fread(text, 1, 65535, file) > 0);
+	if (update)
+		assert_int_equal(fwrite(view->data, 1, view->len, file), view->len);
+	else
+		assert_true(fread(golden, 1, sizeof(golden) - 1, file) > 0);
 	fclose(file);
-	return text;
+	if (!update)
+		assert_string_equal(view->data, golden);
 }
 
 static void fill_setting(struct sz_setting *setting, unsigned workers, double rps, double p50_ms)
@@ -86,8 +91,7 @@ static void sweep_text_is_golden(void **state)
 	sz_autobuf struct sz_buf view = {0};
 	fill_sweep(&sweep);
 	sz_report_sweep_text(&sweep, &view);
-	sz_autofree char *golden = read_golden("sweep.txt");
-	assert_string_equal(view.data, golden);
+	assert_golden(&view, "sweep.txt");
 	sz_sweep_fini(&sweep);
 }
 
