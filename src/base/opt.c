@@ -279,7 +279,20 @@ static void help_option(const struct sz_opt *opt, struct sz_buf *out)
 	sz_buf_puts(out, "\n");
 }
 
-void sz_opt_help(const struct sz_command *command, struct sz_buf *out)
+void sz_opt_example(const char *text, const char *program, struct sz_buf *out)
+{
+	static const char name[] = "sizeup";
+	const size_t len = sizeof(name) - 1;
+	const char *start = text;
+	for (const char *at; (at = strstr(text, name)); text = at + len) {
+		bool is_word = (at == start || at[-1] == ' ') && (at[len] == ' ' || !at[len]);
+		sz_buf_append(out, text, (size_t)(at - text));
+		sz_buf_puts(out, is_word ? program : name);
+	}
+	sz_buf_puts(out, text);
+}
+
+void sz_opt_help(const struct sz_command *command, const char *program, struct sz_buf *out)
 {
 	sz_buf_printf(out, "Usage: sizeup %s%s%s%s\n\n", command->name,
 		      command->option_count ? " [options]" : "", command->operands ? " " : "",
@@ -289,6 +302,9 @@ void sz_opt_help(const struct sz_command *command, struct sz_buf *out)
 	for (size_t i = 0; i < command->option_count; i++)
 		help_option(&command->options[i], out);
 	sz_buf_puts(out, "  --help                    this text\n\nExamples:\n");
-	for (size_t i = 0; command->examples[i]; i++)
-		sz_buf_printf(out, "  %s\n", command->examples[i]);
+	for (size_t i = 0; command->examples[i]; i++) {
+		sz_buf_puts(out, "  ");
+		sz_opt_example(command->examples[i], program, out);
+		sz_buf_puts(out, "\n");
+	}
 }

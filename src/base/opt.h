@@ -78,8 +78,12 @@ struct sz_parsed {
 int sz_opt_parse(const struct sz_command *command, char **argv, void *options,
 		 struct sz_parsed *parsed, struct sz_err *err);
 
-/* Usage, description, options with their defaults, examples. */
-void sz_opt_help(const struct sz_command *command, struct sz_buf *out);
+/* Usage, description, options with their defaults, examples. `program` is how
+ * this program was called, so that examples work when pasted. */
+void sz_opt_help(const struct sz_command *command, const char *program, struct sz_buf *out);
+
+/* Append text with every word "sizeup" replaced by `program`. */
+void sz_opt_example(const char *text, const char *program, struct sz_buf *out);
 
 /* The name of the list closest to `text` (at most two edits away), or NULL.
  * `at(list, i)` returns the i-th name, NULL at the end. */

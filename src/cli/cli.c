@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+const char *sz_cli_program = "sizeup";
+
 int sz_cli_print(const struct sz_buf *view, struct sz_err *err)
 {
 	if (view->failed)
@@ -22,7 +24,7 @@ int sz_cli_parse(const struct sz_command *spec, char **argv, void *options,
 		return -1;
 	if (!parsed->help)
 		return 0;
-	sz_opt_help(spec, &help);
+	sz_opt_help(spec, sz_cli_program, &help);
 	return sz_cli_print(&help, err) < 0 ? -1 : 1;
 }
 

@@ -25,6 +25,9 @@ struct sz_cli_command {
 
 extern const struct sz_cli_command sz_cmd_demo, sz_cmd_sweep, sz_cmd_load, sz_cmd_serve;
 
+/* How this program was called: what a shell needs to call it again. */
+extern const char *sz_cli_program;
+
 /* Parse into options; when --help was asked for, print it. 1: help was
  * printed, be done; 0: go on; -1: err. */
 int sz_cli_parse(const struct sz_command *spec, char **argv, void *options,

@@ -42,9 +42,11 @@ static const struct sz_opt load_options[] = {
 };
 
 static const char *const load_examples[] = {
-	"sizeup load http://127.0.0.1:8000/",
-	"sizeup load --clients 200 --duration 30s http://localhost:8000/api/items",
-	"sizeup load --connect burst --reconnect-every 1 --json http://[::1]:8000/",
+	"sizeup serve --port 8000 & sleep 1; sizeup load --duration 3s http://127.0.0.1:8000/; "
+	"kill $!",
+	"sizeup serve --port 8000 & sleep 1; sizeup load --clients 200 --duration 3s --connect "
+	"burst "
+	"--json 'http://localhost:8000/io?ms=20'; kill $!",
 	NULL,
 };
 

@@ -39,7 +39,7 @@ static const struct sz_opt serve_options[] = {
 
 static const char *const serve_examples[] = {
 	"sizeup serve --workers 2 --port 8000",
-	"sizeup serve --reuseport --workers 4 --port 0",
+	"sizeup serve --workers 4 --reuseport --port 0",
 	NULL,
 };
 

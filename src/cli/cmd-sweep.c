@@ -72,8 +72,8 @@ static const char *const sweep_examples[] = {
 	"--port {port}",
 	"sizeup sweep --url / -- /usr/bin/python3 -m uvicorn --app-dir examples/uvicorn "
 	"--workers {workers} --port {port} app:app",
-	"sizeup sweep --env WORKERS={workers} --env PORT={port} --url /io -- sh -c 'exec sizeup "
-	"serve --workers $WORKERS --port $PORT'",
+	"sizeup sweep --env WORKERS={workers} --env PORT={port} --url '/io?ms=20' -- sh -c 'exec "
+	"sizeup serve --workers $WORKERS --port $PORT'",
 	NULL,
 };
 
@@ -91,9 +91,11 @@ static bool any_uses(char *const *texts, const char *name)
 static int choose_port(const struct sweep_options *options, char *const *argv, char *const *env,
 		       struct sz_url *url, struct sz_err *err)
 {
-	if (url->port && options->port && options->port != url->port)
-		return sz_err_set(err, SZ_USAGE, 0, "--port %u and the port of --url (%u) differ",
-				  (unsigned)options->port, url->port);
+	if (url->port && options->port && options->port != url->port) {
+		sz_err_set(err, SZ_USAGE, 0, "--port %u and the port of --url (%u) differ",
+			   (unsigned)options->port, url->port);
+		return sz_err_hint(err, "give one of them, or a path alone as --url");
+	}
 	if (url->port)
 		return 0;
 	if (!options->port && !any_uses(argv, "port") && !any_uses(env, "port")) {
@@ -154,9 +156,10 @@ static int check_command(char *const *argv, const struct sz_texts *env, size_t s
 				   "put it after --: sizeup sweep --url / -- CMD {workers} {port}");
 	}
 	for (size_t i = 0; i < env->count; i++) {
-		if (!strchr(env->item[i], '=') || env->item[i][0] == '=')
-			return sz_err_set(err, SZ_USAGE, 0, "--env: '%.60s' is not NAME=VALUE",
-					  env->item[i]);
+		if (strchr(env->item[i], '=') > env->item[i])
+			continue;
+		sz_err_set(err, SZ_USAGE, 0, "--env: '%.60s' is not NAME=VALUE", env->item[i]);
+		return sz_err_hint(err, "write it like --env WEB_CONCURRENCY={workers}");
 	}
 	if (check_templates(argv, err) < 0 || check_templates(env->item, err) < 0)
 		return -1;

@@ -21,7 +21,7 @@ static const char welcome[] =
 	"See it work on the built-in server, in less than a minute:\n"
 	"  sizeup demo\n"
 	"\n"
-	"Size your own service ({workers} and {port} are filled in):\n"
+	"Size your own service ({workers} and {port} are filled in; uvicorn is an example):\n"
 	"  sizeup sweep --workers 1,2,4 --url / -- uvicorn --workers {workers} --port {port} "
 	"app:app\n"
 	"\n"
@@ -54,10 +54,17 @@ static void list_commands(struct sz_buf *out)
 	sz_buf_puts(out, exit_codes);
 }
 
+/* Lines that begin with two spaces are commands to paste. */
 static int print_text(const char *text, struct sz_err *err)
 {
 	sz_autobuf struct sz_buf view = {0};
-	sz_buf_puts(&view, text);
+	while (*text) {
+		size_t len = strcspn(text, "\n") + 1;
+		char line[200];
+		snprintf(line, sizeof(line), "%.*s", (int)len, text);
+		sz_opt_example(line, line[0] == ' ' ? sz_cli_program : "sizeup", &view);
+		text += len;
+	}
 	return sz_cli_print(&view, err);
 }
 
@@ -91,6 +98,9 @@ static int dispatch(char **argv, struct sz_err *err)
 int main(int argc, char **argv)
 {
 	struct sz_err err = {0};
+	/* Found through PATH, its own name is enough. */
+	if (argc > 0 && strchr(argv[0], '/'))
+		sz_cli_program = argv[0];
 	int status = dispatch(argc > 0 ? argv + 1 : argv, &err);
 	if (status >= 0)
 		return status;

@@ -2,18 +2,13 @@
 #include "report/json.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 
 json_t *sz_json_number(double value)
 {
-	if (!isfinite(value))
-		return json_null();
-	char digits[40];
-	snprintf(digits, sizeof(digits), "%.6g", value);
-	return json_real(strtod(digits, NULL));
+	return isfinite(value) ? json_real(value) : json_null();
 }
 
 json_t *sz_json_count(uint64_t value)
@@ -36,7 +31,9 @@ json_t *sz_json_numbers(const struct sz_json_field *fields, size_t count)
 
 void sz_json_write(json_t *document, struct sz_buf *out)
 {
-	sz_autofree char *text = document ? json_dumps(document, JSON_INDENT(2)) : NULL;
+	/* Six significant digits: more would only look precise. */
+	sz_autofree char *text =
+		document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
 	json_decref(document);
 	if (!text) {
 		out->failed = true;

@@ -10,8 +10,7 @@
 
 #include "base/buf.h"
 
-/* Six significant digits: more would only look precise. null for NaN. */
-json_t *sz_json_number(double value);
+json_t *sz_json_number(double value); /* null for NaN */
 json_t *sz_json_count(uint64_t value);
 json_t *sz_json_bytes(int64_t bytes); /* null when negative */
 

@@ -94,6 +94,7 @@ static json_t *window_fields(const struct sz_window *window)
 	json_object_set_new(object, "ttfb_ms", sz_json_numbers(ttfb, SZ_ARRAY_LEN(ttfb)));
 	json_object_set_new(object, "memory", memory(window));
 	json_object_set_new(object, "spread", spread(window));
+	json_object_set_new(object, "remote_connections", json_null());
 	json_object_set_new(object, "disturbances", disturbances(window));
 	return object;
 }

@@ -37,7 +37,7 @@ static const struct sz_opt options[] = {
 	{"mode", SZ_OPT_CHOICE, AT(mode), .choices = modes, .fallback = "burst", .help = "how"},
 };
 
-static const char *const examples[] = {"sizeup try --json", NULL};
+static const char *const examples[] = {"sizeup try --json", "exec sizeup-x; sizeup", NULL};
 
 static const struct sz_command command = {
 	.name = "try",
@@ -151,14 +151,15 @@ static void help_comes_first_but_not_from_the_command(void **state)
 	assert_false(parsed.help);
 
 	sz_autobuf struct sz_buf help = {0};
-	sz_opt_help(&command, &help);
+	sz_opt_help(&command, "./here/sizeup", &help);
 	assert_non_null(strstr(help.data, "Usage: sizeup try [options] FILE -- CMD"));
 	for (size_t i = 0; i < SZ_ARRAY_LEN(options); i++) {
 		assert_non_null(strstr(help.data, options[i].name));
 		assert_non_null(strstr(help.data, options[i].help));
 	}
 	assert_non_null(strstr(help.data, "[250ms]"));
-	assert_non_null(strstr(help.data, "sizeup try --json"));
+	assert_non_null(strstr(help.data, "  ./here/sizeup try --json\n"));
+	assert_non_null(strstr(help.data, "  exec sizeup-x; ./here/sizeup\n"));
 }
 
 static const char *name_at(const void *list, size_t i)
