@@ -87,8 +87,7 @@ static ptrdiff_t smallest_good(const struct sz_sweep *sweep, double best_rps)
 static bool still_rising(const struct sz_sweep *sweep, size_t chosen)
 {
 	if (chosen == 0 || chosen + 1 != sweep->setting_count)
-		return chosen + 1 == sweep->setting_count && sweep->setting_count == 1 &&
-		       sweep->setting[0].saturated;
+		return false;
 	const struct sz_setting *last = &sweep->setting[chosen], *before = last - 1;
 	return last->window.throughput_rps > (1.0 + SZ_DELTA) * before->window.throughput_rps;
 }
@@ -98,11 +97,10 @@ static const char *plural(unsigned count)
 	return count == 1 ? "" : "s";
 }
 
-static void recommend(struct sz_sweep *sweep, size_t chosen)
+static void recommend(struct sz_sweep *sweep, size_t chosen, const struct sz_setting *best)
 {
 	struct sz_advice *advice = &sweep->advice;
 	const struct sz_setting *setting = &sweep->setting[chosen];
-	const struct sz_setting *best = sz_best_setting(sweep);
 	double ratio = setting->window.throughput_rps / best->window.throughput_rps;
 	advice->recommended = true;
 	advice->setting = chosen;
@@ -117,7 +115,11 @@ static void recommend(struct sz_sweep *sweep, size_t chosen)
 		return;
 	}
 	advice->range_limited = still_rising(sweep, chosen);
-	if (best == setting)
+	if (sweep->setting_count == 1)
+		snprintf(advice->reason, sizeof(advice->reason),
+			 "it is the only one tested, and clients queue at %.0f req/s",
+			 setting->window.throughput_rps);
+	else if (best == setting)
 		snprintf(advice->reason, sizeof(advice->reason),
 			 "no other tested setting gives more than %.0f req/s",
 			 setting->window.throughput_rps);
@@ -153,7 +155,7 @@ static void conclude(struct sz_sweep *sweep)
 	}
 	/* The smallest one settles it alone, whatever happened above it. */
 	if (sz_setting_decides(first) && !first->saturated) {
-		recommend(sweep, 0);
+		recommend(sweep, 0, best);
 		return;
 	}
 	/* A disturbed window never decides, so a table with one in it does not. */
@@ -164,7 +166,7 @@ static void conclude(struct sz_sweep *sweep)
 	}
 	ptrdiff_t chosen = smallest_good(sweep, best->window.throughput_rps);
 	if (chosen >= 0)
-		recommend(sweep, (size_t)chosen);
+		recommend(sweep, (size_t)chosen, best);
 }
 
 void sz_advise_sweep(struct sz_sweep *sweep)

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-int sz_err_set(struct sz_err *err, enum sz_code code, int errnum, const char *fmt, ...)
+void sz_err_fill(struct sz_err *err, enum sz_code code, int errnum, const char *fmt, ...)
 {
 	if (!err)
-		return -1;
+		return;
 	va_list args;
 	va_start(args, fmt);
 	int n = vsnprintf(err->message, sizeof(err->message), fmt, args);
@@ -20,24 +20,22 @@ int sz_err_set(struct sz_err *err, enum sz_code code, int errnum, const char *fm
 	if (errnum && n >= 0 && (size_t)n < sizeof(err->message))
 		snprintf(err->message + n, sizeof(err->message) - (size_t)n, ": %s",
 			 strerrordesc_np(errnum) ? strerrordesc_np(errnum) : "unknown error");
-	return -1;
 }
 
-int sz_err_hint(struct sz_err *err, const char *fmt, ...)
+void sz_err_add_hint(struct sz_err *err, const char *fmt, ...)
 {
 	if (!err)
-		return -1;
+		return;
 	va_list args;
 	va_start(args, fmt);
 	vsnprintf(err->hint, sizeof(err->hint), fmt, args);
 	va_end(args);
-	return -1;
 }
 
-int sz_err_wrap(struct sz_err *err, const char *fmt, ...)
+void sz_err_add_context(struct sz_err *err, const char *fmt, ...)
 {
 	if (!err)
-		return -1;
+		return;
 	char context[sizeof(err->message)];
 	va_list args;
 	va_start(args, fmt);
@@ -48,11 +46,10 @@ int sz_err_wrap(struct sz_err *err, const char *fmt, ...)
 	snprintf(whole, sizeof(whole), "%s: %s", context, err->message);
 	memcpy(err->message, whole, sizeof(err->message) - 1);
 	err->message[sizeof(err->message) - 1] = '\0';
-	return -1;
 }
 
-int sz_err_nomem(struct sz_err *err)
+void sz_err_fill_nomem(struct sz_err *err)
 {
-	sz_err_set(err, SZ_MACHINE, ENOMEM, "sizeup ran out of memory");
-	return sz_err_hint(err, "free some memory, or ask for fewer clients");
+	sz_err_fill(err, SZ_MACHINE, ENOMEM, "sizeup ran out of memory");
+	sz_err_add_hint(err, "free some memory, or ask for fewer clients");
 }

@@ -29,17 +29,32 @@ struct sz_err {
 	char hint[600];    /* the change or command that cures it; may be empty */
 };
 
-/* Fill err. A non-zero errnum is appended as its text. Always returns -1. */
-__attribute__((format(printf, 4, 5))) int sz_err_set(struct sz_err *err, enum sz_code code,
-						     int errnum, const char *fmt, ...);
+/* What every failing function returns. */
+static inline int sz_failed(void)
+{
+	return -1;
+}
 
-/* Add the remedy. Always returns -1, so `return sz_err_hint(...)` reads well. */
-__attribute__((format(printf, 2, 3))) int sz_err_hint(struct sz_err *err, const char *fmt, ...);
+/* Fill err. A non-zero errnum is appended as its text. Always -1. */
+#define sz_err_set(...) (sz_err_fill(__VA_ARGS__), sz_failed())
 
-/* Put context before the message: "context: message". Always returns -1. */
-__attribute__((format(printf, 2, 3))) int sz_err_wrap(struct sz_err *err, const char *fmt, ...);
+/* Add the remedy. Always -1, so that `return sz_err_hint(...)` reads well. */
+#define sz_err_hint(...) (sz_err_add_hint(__VA_ARGS__), sz_failed())
 
-/* The error every failed allocation reports. Always returns -1. */
-int sz_err_nomem(struct sz_err *err);
+/* Put context before the message: "context: message". Always -1. */
+#define sz_err_wrap(...) (sz_err_add_context(__VA_ARGS__), sz_failed())
+
+/* The error every failed allocation reports. Always -1. */
+#define sz_err_nomem(err) (sz_err_fill_nomem(err), sz_failed())
+
+/* What the macros call: they are macros so that compilers and analysers see
+ * the -1. */
+void sz_err_fill(struct sz_err *err, enum sz_code code, int errnum, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+void sz_err_add_hint(struct sz_err *err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void sz_err_add_context(struct sz_err *err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void sz_err_fill_nomem(struct sz_err *err);
 
 #endif

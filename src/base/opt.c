@@ -100,7 +100,7 @@ static size_t edit_distance(const char *a, const char *b)
 	size_t len_a = strlen(a), len_b = strlen(b);
 	if (len_a >= LONGEST || len_b >= LONGEST)
 		return LONGEST;
-	size_t row[LONGEST];
+	size_t row[LONGEST] = {0};
 	for (size_t j = 0; j <= len_b; j++)
 		row[j] = j;
 	for (size_t i = 1; i <= len_a; i++) {
@@ -124,11 +124,12 @@ const char *sz_nearest(const char *text, const char *(*at)(const void *list, siz
 {
 	const char *nearest = NULL;
 	size_t least = 3;
-	for (size_t i = 0; at(list, i); i++) {
-		size_t distance = edit_distance(text, at(list, i));
+	const char *name = at(list, 0);
+	for (size_t i = 1; name; name = at(list, i++)) {
+		size_t distance = edit_distance(text, name);
 		if (distance < least) {
 			least = distance;
-			nearest = at(list, i);
+			nearest = name;
 		}
 	}
 	return nearest;

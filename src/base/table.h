@@ -13,9 +13,8 @@
 struct sz_table {
 	size_t columns;
 	size_t width[SZ_TABLE_COLUMNS_MAX];
-	char **cells; /* row by row; owned */
-	size_t count, cap;
-	bool failed;
+	struct sz_buf text; /* the cells, row by row, each with its NUL */
+	size_t cells;
 };
 
 /* columns must be 1 .. SZ_TABLE_COLUMNS_MAX. */

@@ -40,15 +40,9 @@ int sz_cli_print(const struct sz_buf *view, struct sz_err *err);
 int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bool owned,
 			struct sz_err *err);
 
-/* Progress of a sweep on stderr: one line per finished setting, and on a
- * terminal a live line of what goes on now. */
-struct sz_cli_progress {
-	bool live;
-	size_t reported; /* settings told so far */
-};
-void sz_cli_progress_plan(struct sz_cli_progress *progress, const struct sz_sweep_config *config);
-sz_progress_fn sz_cli_progress_step;
-void sz_cli_progress_end(struct sz_cli_progress *progress, const struct sz_sweep *sweep);
+/* sz_sweep_run() with its plan and progress on stderr: one line per finished
+ * setting, and on a terminal a live line of what goes on now. */
+int sz_cli_sweep(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err);
 
 /* Exit status of a finished sweep. */
 int sz_cli_sweep_exit(const struct sz_sweep *sweep);

@@ -102,16 +102,11 @@ static void add_truth(const struct scene *scene, const struct sz_sweep *sweep, s
 static int play(const struct scene *scene, struct sz_sweep *sweep, struct sz_err *err)
 {
 	struct sz_sweep_config config;
-	struct sz_cli_progress progress;
 	sz_autobuf struct sz_buf view = {0};
 	if (fill_config(scene, &config, err) < 0)
 		return -1;
 	fprintf(stderr, "%s\n", scene->title);
-	sz_cli_progress_plan(&progress, &config);
-	config.progress = sz_cli_progress_step;
-	config.progress_arg = &progress;
-	int status = sz_sweep_run(&config, sweep, err);
-	sz_cli_progress_end(&progress, sweep);
+	int status = sz_cli_sweep(&config, sweep, err);
 	if (status < 0)
 		return -1;
 	snprintf(sweep->command, sizeof(sweep->command),

@@ -211,16 +211,11 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 	return fill_urls(options, argv, env, config, err);
 }
 
-static int run_sweep(const struct sweep_options *options, struct sz_sweep_config *config,
+static int run_sweep(const struct sweep_options *options, const struct sz_sweep_config *config,
 		     struct sz_sweep *sweep, struct sz_err *err)
 {
-	struct sz_cli_progress progress;
 	sz_autobuf struct sz_buf view = {0};
-	sz_cli_progress_plan(&progress, config);
-	config->progress = sz_cli_progress_step;
-	config->progress_arg = &progress;
-	int status = sz_sweep_run(config, sweep, err);
-	sz_cli_progress_end(&progress, sweep);
+	int status = sz_cli_sweep(config, sweep, err);
 	if (status < 0)
 		return -1;
 	if (options->json)

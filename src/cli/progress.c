@@ -5,16 +5,20 @@
 #include "base/units.h"
 #include "cli/cli.h"
 
-static void clear_line(const struct sz_cli_progress *progress)
+struct progress {
+	bool live;
+	size_t reported; /* settings told so far */
+};
+
+static void clear_line(const struct progress *progress)
 {
 	if (progress->live)
 		fputs("\r\033[K", stderr);
 }
 
-void sz_cli_progress_plan(struct sz_cli_progress *progress, const struct sz_sweep_config *config)
+static void tell_plan(const struct sz_sweep_config *config)
 {
 	double least_s, most_s;
-	*progress = (struct sz_cli_progress){.live = isatty(STDERR_FILENO) == 1};
 	sz_sweep_estimate_s(config, &least_s, &most_s);
 	fputs("Plan: workers", stderr);
 	for (size_t i = 0; i < config->workers.count; i++)
@@ -25,7 +29,7 @@ void sz_cli_progress_plan(struct sz_cli_progress *progress, const struct sz_swee
 		config->load.clients, least_s, most_s);
 }
 
-static void tell_finished(struct sz_cli_progress *progress, const struct sz_sweep *sweep)
+static void tell_finished(struct progress *progress, const struct sz_sweep *sweep)
 {
 	for (; progress->reported < sweep->setting_count; progress->reported++) {
 		const struct sz_setting *setting = &sweep->setting[progress->reported];
@@ -40,7 +44,7 @@ static void tell_finished(struct sz_cli_progress *progress, const struct sz_swee
 	}
 }
 
-void sz_cli_progress_step(void *arg, const struct sz_sweep *sweep, const struct sz_progress *now)
+static void tell_step(void *arg, const struct sz_sweep *sweep, const struct sz_progress *now)
 {
 	static const char *const words[] = {
 		[SZ_STEP_CALIBRATE] = "measuring the load generator itself",
@@ -50,7 +54,7 @@ void sz_cli_progress_step(void *arg, const struct sz_sweep *sweep, const struct 
 		[SZ_STEP_AGAIN] = "under load again, the first window was disturbed",
 		[SZ_STEP_STOP] = "stopping the service",
 	};
-	struct sz_cli_progress *progress = arg;
+	struct progress *progress = arg;
 	tell_finished(progress, sweep);
 	if (!progress->live)
 		return;
@@ -65,9 +69,15 @@ void sz_cli_progress_step(void *arg, const struct sz_sweep *sweep, const struct 
 	fflush(stderr);
 }
 
-void sz_cli_progress_end(struct sz_cli_progress *progress, const struct sz_sweep *sweep)
+int sz_cli_sweep(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err)
 {
-	tell_finished(progress, sweep);
-	clear_line(progress);
-	fflush(stderr);
+	struct progress progress = {.live = isatty(STDERR_FILENO) == 1};
+	struct sz_sweep_config told = *config;
+	told.progress = tell_step;
+	told.progress_arg = &progress;
+	tell_plan(config);
+	int status = sz_sweep_run(&told, sweep, err);
+	tell_finished(&progress, sweep);
+	clear_line(&progress);
+	return status;
 }

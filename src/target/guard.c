@@ -82,13 +82,13 @@ static int detach_from_sizeup(struct guard *g)
 	/* sizeup may itself have been started without standard descriptors. */
 	g->pair_fd = fcntl(g->pair_fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	g->sizeup_pidfd = fcntl(g->sizeup_pidfd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	sz_autoclose int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (g->pair_fd < 0 || g->sizeup_pidfd < 0 || null_fd < 0)
 		return errno;
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		dup2(null_fd, fd);
-	if (null_fd <= STDERR_FILENO)
-		null_fd = -1;
+	if (null_fd > STDERR_FILENO)
+		close(null_fd);
 	return 0;
 }
 

@@ -130,9 +130,9 @@ static void chain_of_forks(void **state)
 {
 	(void)state;
 	struct service service;
-	service_init(&service, PYTHON(IGNORE_SIGTERM "import os\n"
-						     "while True:\n"
-						     "    if os.fork(): os._exit(0)\n"));
+	service_init(&service, PYTHON((IGNORE_SIGTERM "import os\n"
+						      "while True:\n"
+						      "    if os.fork(): os._exit(0)\n")));
 	service.config.stop_timeout_ns = 50 * MS;
 	service_start_ok(&service);
 	sleep_ms(100);
@@ -205,10 +205,10 @@ static _Noreturn void play_sizeup(const char *const *argv, int say_fd, void (*al
 	service_ready_ok(&service, &ready);
 	if (also)
 		also();
-	ssize_t said = write(say_fd, &service.port, sizeof(service.port));
-	while (said > 0)
+	if (write(say_fd, &service.port, sizeof(service.port)) < 0)
+		_exit(1);
+	for (;;)
 		pause();
-	_exit(1);
 }
 
 static uint16_t start_and_kill_sizeup(const char *const *argv, void (*also)(void))
