@@ -29,8 +29,7 @@ static double growth(const struct binomial *law, double k)
 
 static void sum_terms(struct binomial *law)
 {
-	double mode = floor((law->n + 1) * law->p);
-	law->first = law->last = fmin(mode, law->n);
+	law->first = law->last = floor((law->n + 1) * law->p);
 	law->first_term = law->last_term = law->total = 1;
 	while (law->first > 0 && law->first_term > NEGLIGIBLE) {
 		law->first_term /= growth(law, law->first);

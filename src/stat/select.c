@@ -424,15 +424,13 @@ static void insert(unsigned *list, size_t *count, unsigned value)
 }
 
 /* The geometric mid-point of candidates i and i + 1, if there is a whole number
- * between them. */
+ * between them; rounded, it then equals neither. */
 static void insert_between(const struct sz_selection *selection, size_t i, unsigned *list,
 			   size_t *count)
 {
 	unsigned low = selection->candidate[i].setting, high = selection->candidate[i + 1].setting;
-	unsigned middle = (unsigned)lround(sqrt((double)low * high));
-	if (high - low < 2)
-		return;
-	insert(list, count, middle == low ? low + 1 : middle == high ? high - 1 : middle);
+	if (high - low >= 2)
+		insert(list, count, (unsigned)lround(sqrt((double)low * high)));
 }
 
 static bool is_peak(const struct sz_selection *selection, size_t i)

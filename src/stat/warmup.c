@@ -50,7 +50,7 @@ struct sz_mser sz_mser(const double *x, size_t count, size_t batch)
 		best.cut = d * batch;
 		best.mean_after = mean;
 	}
-	best.unreliable = best.cut > 0 && best.cut == n / 2 * batch;
+	best.unreliable = best.cut == n / 2 * batch;
 	return best;
 }
 

@@ -62,6 +62,9 @@ static void few_values(void **state)
 	assert_int_equal(ranks.low, 3);
 	assert_int_equal(ranks.high, 0);
 	assert_int_equal(sz_quantile_ranks(3, 0.000001, 0.95).high, 1);
+	ranks = sz_quantile_ranks(1000000, nextafter(1, 0), 0.95);
+	assert_int_equal(ranks.low, 1000000);
+	assert_int_equal(ranks.high, 0);
 }
 
 /* Half a million tosses either side: the ranks of the median are symmetric, and
@@ -77,6 +80,9 @@ static void many_values(void **state)
 		assert_int_equal(ranks.low + ranks.high, n + 1);
 		assert_near((double)ranks.low, (double)n / 2 - half + 0.5, 1);
 	}
+	/* Far out in the tails: 6.1094 is exceeded with probability 5e-10. */
+	assert_near((double)sz_quantile_ranks(1000000, 0.5, 1 - 1e-9).low,
+		    500000 - 6.1094 * 500 + 0.5, 1);
 	/* Rare events: P(B > k) is Poisson's with mean 10, whose 0.975 quantile is 17
 	 * and whose 0.025 quantile is 4. */
 	struct sz_rank_interval ranks = sz_quantile_ranks(1000000, 0.99999, 0.95);

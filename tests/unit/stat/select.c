@@ -159,10 +159,10 @@ static void real_sweeps(void **state)
 	json_decref(root);
 }
 
-/* An incomplete design with a cell measured twice. */
+/* An incomplete design with a cell measured four times. */
 static const struct sz_observation patchy[] = {
-	{0, 1, 101}, {0, 2, 198}, {0, 4, 203}, {1, 2, 240}, {1, 4, 247}, {1, 4, 243},
-	{2, 1, 88},  {2, 4, 177}, {2, 8, 171}, {3, 8, 205}, {3, 2, 207}, {4, 1, 95},
+	{0, 1, 101}, {0, 2, 198}, {0, 4, 203}, {1, 2, 240}, {1, 4, 247}, {1, 4, 243}, {1, 4, 239},
+	{1, 4, 251}, {2, 1, 88},  {2, 4, 177}, {2, 8, 171}, {3, 8, 205}, {3, 2, 207}, {4, 1, 95},
 };
 
 static void same_answer(const struct sz_selection *a, const struct sz_selection *b,
@@ -193,15 +193,18 @@ static void invariant(void **state)
 	struct sz_observation turned[SZ_ARRAY_LEN(patchy)], scaled[SZ_ARRAY_LEN(patchy)],
 		renamed[SZ_ARRAY_LEN(patchy)];
 	for (size_t i = 0; i < count; i++) {
-		turned[i] = patchy[(i * 5 + 3) % count];
 		scaled[i] = renamed[i] = patchy[i];
 		scaled[i].value *= luck[patchy[i].block];
 		renamed[i].block = other_block[patchy[i].block];
 	}
 	assert_int_equal(sz_select(patchy, count, &five_percent, &plain, NULL), 0);
-	assert_int_equal(plain.df, 12 + 1 - 4 - 5);
-	assert_int_equal(sz_select(turned, count, &five_percent, &changed, NULL), 0);
-	same_answer(&plain, &changed, 0);
+	assert_int_equal(plain.df, 14 + 1 - 4 - 5);
+	for (size_t by = 0; by < count; by++) {
+		for (size_t i = 0; i < count; i++)
+			turned[i] = patchy[(by + count - i) % count];
+		assert_int_equal(sz_select(turned, count, &five_percent, &changed, NULL), 0);
+		same_answer(&plain, &changed, 0);
+	}
 	assert_int_equal(sz_select(scaled, count, &five_percent, &changed, NULL), 0);
 	same_answer(&plain, &changed, 1e-9);
 	assert_int_equal(sz_select(renamed, count, &five_percent, &changed, NULL), 0);
@@ -262,6 +265,27 @@ static void without_repeats(void **state)
 	assert_int_equal(selection.best, 2);
 	assert_int_equal(selection.grade, SZ_GRADE_WEAK);
 	assert_int_equal(sz_select_race(&selection, race), 4);
+}
+
+/* The last doubling, not the last step, which may be a mid-point away. */
+static void range_limit(void **state)
+{
+	(void)state;
+	static const struct {
+		struct sz_observation once[3];
+		bool range_limited;
+	} cases[] = {
+		{{{0, 8, 100}, {0, 12, 104}, {0, 16, 108}}, true},
+		{{{0, 4, 70}, {0, 8, 104}, {0, 16, 108}}, false},
+		{{{0, 2, 50}, {0, 6, 100}, {0, 8, 103}}, true},
+		{{{0, 8, 100}, {0, 16, 108}, {0, 32, 108}}, false},
+	};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
+		struct sz_selection selection;
+		assert_int_equal(sz_select(cases[i].once, 3, &five_percent, &selection, NULL), 0);
+		assert_int_equal(selection.range_limited, cases[i].range_limited);
+		assert_int_equal(selection.selected, i == 3 ? 1 : 2);
+	}
 }
 
 static void one_setting(void **state)
@@ -438,18 +462,19 @@ static void races(void **state)
 		  .grade = SZ_GRADE_DECIDED},
 		 0,
 		 {0}},
-		/* 8 is undecided, but larger than an accepted one; 16 and 4 are best. */
+		/* 6 is undecided, but larger than an accepted one; 16 and 8 are best. */
 		{{.candidate = {{.setting = 1, .mean_log = -1, .verdict = SZ_INFERIOR},
 				{.setting = 2, .mean_log = -0.06},
 				{.setting = 4, .mean_log = -0.01, .verdict = SZ_ACCEPTED},
-				{.setting = 8, .mean_log = -0.04},
+				{.setting = 6, .mean_log = -0.04},
+				{.setting = 8, .mean_log = -0.005, .verdict = SZ_ACCEPTED},
 				{.setting = 16, .verdict = SZ_ACCEPTED}},
-		  .count = 5,
-		  .best = 4,
+		  .count = 6,
+		  .best = 5,
 		  .selected = 2,
 		  .grade = SZ_GRADE_NOT_WORSE_SHOWN},
-		 3,
-		 {2, 4, 16}},
+		 4,
+		 {2, 4, 8, 16}},
 		{{.candidate = {{.setting = 1, .mean_log = -1, .verdict = SZ_INFERIOR},
 				{.setting = 2, .mean_log = -0.01},
 				{.setting = 4},
@@ -477,7 +502,7 @@ int main(void)
 		cmocka_unit_test(without_repeats), cmocka_unit_test(one_setting),
 		cmocka_unit_test(no_noise),        cmocka_unit_test(as_many_as_fit),
 		cmocka_unit_test(refusals),        cmocka_unit_test(untested),
-		cmocka_unit_test(races),
+		cmocka_unit_test(races),           cmocka_unit_test(range_limit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
