@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Confidence intervals: of a quantile by ranks, of a ratio by pairs.
+ *
+ * Pure and thread-safe.
+ */
+#ifndef SZ_STAT_INTERVAL_H
+#define SZ_STAT_INTERVAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* Ranks, from 1, of the sorted values that bound a quantile; 0 on a side where
+ * no value is far enough out. */
+struct sz_rank_interval {
+	uint64_t low, high;
+};
+
+/* Distribution-free interval of a quantile of independent values: the number of
+ * values below it is binomial(count, quantile), and either side is missed with a
+ * probability of at most (1 - confidence) / 2. Exact in ranks; time grows with
+ * the root of count, to 0.02 ms at 10^6.
+ *
+ * 0 < quantile < 1, 0 < confidence < 1 (asserted). Requests of one window wait
+ * in one queue and are not independent: there the interval is too narrow. */
+struct sz_rank_interval sz_quantile_ranks(uint64_t count, double quantile, double confidence);
+
+struct sz_ratio_interval {
+	double ratio; /* geometric mean */
+	double low, high;
+};
+
+/* Two-sided t interval of after / before from pairs measured next to each
+ * other: what both share cancels. Needs two pairs.
+ *
+ * SZ_UNTRUSTED: fewer, or a value that is not positive and finite. SZ_USAGE:
+ * confidence outside 0.01 … 0.999. */
+int sz_paired_ratio(const double *before, const double *after, size_t pairs, double confidence,
+		    struct sz_ratio_interval *interval, struct sz_err *err);
+
+#endif
