@@ -7,10 +7,13 @@
 
 #include "advise/advise.h"
 
-/* delta: a setting that is less than 5 % below the best is as good. */
-#define SZ_DELTA 0.05
-/* Without repeats the mean ratio must be above 1 - 0.4 delta. */
-#define SZ_WEAK_RATIO (1.0 - 0.4 * SZ_DELTA)
+/* A setting that is less than 5 % below the best is as good; 4 % inside, so
+ * that what is told as 5 % holds. */
+#define SZ_DELTA 0.04
+#define SZ_CONFIDENCE 0.95
+/* A window that was repeated this often, always with the same result, counts
+ * as decided where no comparison is needed. */
+#define SZ_REPEATS 3
 /* R(N) <= 1.1 R1: nobody queues, the clients are the limit. */
 #define SZ_UNSATURATED_RATIO 1.1
 /* A CPU-bound service keeps its share of the cores at least this busy. */
@@ -23,6 +26,28 @@ bool sz_setting_decides(const struct sz_setting *setting);
 
 /* The setting with the highest throughput that may decide, or NULL. */
 const struct sz_setting *sz_best_setting(const struct sz_sweep *sweep);
+
+/* Fill setting rows from visits. */
+int sz_summarise(struct sz_sweep *sweep, struct sz_err *err);
+
+/* Compare the settings by all undisturbed windows. 0, or -1 when they cannot
+ * be compared. */
+int sz_select_setting(const struct sz_sweep *sweep, struct sz_selection *selection,
+		      struct sz_err *err);
+
+void sz_copy_verdicts(struct sz_sweep *sweep, const struct sz_selection *selection);
+
+/* Index of the setting with so many workers; setting_count when there is none. */
+size_t sz_setting_index(const struct sz_sweep *sweep, unsigned workers);
+
+/* The smallest setting that was measured, or the last. */
+size_t sz_smallest_setting(const struct sz_sweep *sweep);
+
+/* It can be trusted and the load does not saturate it. */
+bool sz_smallest_is_enough(const struct sz_sweep *sweep);
+
+/* What the windows with twice the clients say of the recommendation. */
+void sz_judge_reach(struct sz_sweep *sweep);
 
 void sz_classify_limit(struct sz_sweep *sweep);
 void sz_warn_all(struct sz_sweep *sweep);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The recommendation of a sweep without repeats.
+ * The recommendation of a sweep.
  *
  * The smallest setting is recommended when the load does not saturate it: a
- * larger one cannot help this load. Otherwise the smallest whose throughput
- * is at least 1 - 0.4 delta of the best (delta = 5 %). Both are *weak*: one
- * window each cannot exclude the neighbours.
+ * larger one cannot help this load. Otherwise it is the smallest that is shown
+ * not to be worse than the best (stat/select.h), graded by how sure that is.
  *
  * Never the largest number alone: on a plateau that picks at random.
  */
@@ -57,11 +56,18 @@ static void judge_errors(struct sz_setting *setting)
 
 static void compare(struct sz_sweep *sweep)
 {
-	const struct sz_setting *first = &sweep->setting[0];
+	const struct sz_setting *first = NULL;
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		struct sz_setting *setting = &sweep->setting[i];
+		setting->verdict = SZ_UNDECIDED;
+		snprintf(setting->why_infeasible, sizeof(setting->why_infeasible), "%s",
+			 setting->failure);
+		if (setting->failure[0])
+			setting->verdict = SZ_INFEASIBLE;
 		if (!setting->measured)
 			continue;
+		if (!first)
+			first = setting;
 		judge_errors(setting);
 		setting->speedup = setting->window.throughput_rps / first->window.throughput_rps;
 		setting->efficiency = setting->speedup * first->workers / setting->workers;
@@ -71,64 +77,49 @@ static void compare(struct sz_sweep *sweep)
 	}
 }
 
-/* The first setting that is good enough, or -1. */
-static ptrdiff_t smallest_good(const struct sz_sweep *sweep, double best_rps)
-{
-	for (size_t i = 0; i < sweep->setting_count; i++) {
-		const struct sz_setting *setting = &sweep->setting[i];
-		if (sz_setting_decides(setting) &&
-		    setting->window.throughput_rps >= SZ_WEAK_RATIO * best_rps)
-			return (ptrdiff_t)i;
-	}
-	return -1;
-}
-
-/* Is the chosen one the last of the range, with the curve still rising? */
-static bool still_rising(const struct sz_sweep *sweep, size_t chosen)
-{
-	if (chosen == 0 || chosen + 1 != sweep->setting_count)
-		return false;
-	const struct sz_setting *last = &sweep->setting[chosen], *before = last - 1;
-	return last->window.throughput_rps > (1.0 + SZ_DELTA) * before->window.throughput_rps;
-}
-
 static const char *plural(unsigned count)
 {
 	return count == 1 ? "" : "s";
 }
 
-static void recommend(struct sz_sweep *sweep, size_t chosen, const struct sz_setting *best)
+/* Why the smallest is enough, whatever the larger ones do. */
+static void recommend_unsaturated(struct sz_sweep *sweep, size_t chosen)
 {
 	struct sz_advice *advice = &sweep->advice;
 	const struct sz_setting *setting = &sweep->setting[chosen];
-	double ratio = setting->window.throughput_rps / best->window.throughput_rps;
+	unsigned clean = setting->windows - setting->disturbed;
 	advice->recommended = true;
 	advice->setting = chosen;
-	advice->grade = SZ_GRADE_WEAK;
-	if (!setting->saturated) {
+	advice->grade = clean >= SZ_REPEATS ? SZ_GRADE_DECIDED : SZ_GRADE_WEAK;
+	snprintf(advice->reason, sizeof(advice->reason),
+		 "%u worker%s answer%s all %u clients without queueing; the capacity is above "
+		 "%.0f req/s, and this load cannot show where it ends",
+		 setting->workers, plural(setting->workers), setting->workers == 1 ? "s" : "",
+		 sweep->clients, setting->window.throughput_rps);
+}
+
+static void recommend_selected(struct sz_sweep *sweep, const struct sz_selection *selection)
+{
+	struct sz_advice *advice = &sweep->advice;
+	const struct sz_candidate *chosen = &selection->candidate[selection->selected];
+	const struct sz_candidate *best = &selection->candidate[selection->best];
+	advice->recommended = true;
+	advice->setting = sz_setting_index(sweep, chosen->setting);
+	advice->grade = selection->grade;
+	advice->range_limited = selection->range_limited;
+	double rps = sweep->setting[advice->setting].window.throughput_rps;
+	if (selection->count == 1)
 		snprintf(advice->reason, sizeof(advice->reason),
-			 "%u worker%s answer%s all %u clients without queueing; the capacity is "
-			 "above %.0f req/s, and this load cannot show where it ends",
-			 setting->workers, plural(setting->workers),
-			 setting->workers == 1 ? "s" : "", sweep->clients,
-			 setting->window.throughput_rps);
-		return;
-	}
-	advice->range_limited = still_rising(sweep, chosen);
-	if (sweep->setting_count == 1)
+			 "it is the only one tested, and clients queue at %.0f req/s", rps);
+	else if (chosen == best)
 		snprintf(advice->reason, sizeof(advice->reason),
-			 "it is the only one tested, and clients queue at %.0f req/s",
-			 setting->window.throughput_rps);
-	else if (best == setting)
-		snprintf(advice->reason, sizeof(advice->reason),
-			 "no other tested setting gives more than %.0f req/s",
-			 setting->window.throughput_rps);
+			 "no other tested setting gives more than its %.0f req/s", rps);
 	else
 		snprintf(advice->reason, sizeof(advice->reason),
-			 "the smallest setting with at least %.0f %% of the best throughput: %.1f "
-			 "req/s is %.1f %% of the %.1f at %u workers",
-			 SZ_WEAK_RATIO * 100, setting->window.throughput_rps, ratio * 100,
-			 best->window.throughput_rps, best->workers);
+			 "the smallest setting that is as good as the best: %.1f %% of the "
+			 "throughput "
+			 "of %u workers",
+			 chosen->ratio_to_best * 100, best->setting);
 }
 
 static bool any_disturbed(const struct sz_sweep *sweep)
@@ -141,40 +132,60 @@ static bool any_disturbed(const struct sz_sweep *sweep)
 	return false;
 }
 
+/* The smallest setting that was tried at all. */
+size_t sz_smallest_setting(const struct sz_sweep *sweep)
+{
+	size_t i = 0;
+	while (i + 1 < sweep->setting_count && !sweep->setting[i].measured)
+		i++;
+	return i;
+}
+
+bool sz_smallest_is_enough(const struct sz_sweep *sweep)
+{
+	const struct sz_setting *first = &sweep->setting[sz_smallest_setting(sweep)];
+	return sz_setting_decides(first) && !first->saturated;
+}
+
+/* The status when nothing can be recommended. */
+static enum sz_status no_answer(const struct sz_sweep *sweep)
+{
+	if (sweep->interrupted)
+		return SZ_STATUS_INTERRUPTED;
+	return any_disturbed(sweep) ? SZ_STATUS_UNTRUSTWORTHY : SZ_STATUS_NO;
+}
+
 static void conclude(struct sz_sweep *sweep)
 {
 	struct sz_advice *advice = &sweep->advice;
-	const struct sz_setting *first = &sweep->setting[0];
-	const struct sz_setting *best = sz_best_setting(sweep);
+	struct sz_selection selection;
 	advice->status = sweep->interrupted ? SZ_STATUS_INTERRUPTED : SZ_STATUS_ANSWERED;
-	if (sz_has_nagle_floor(sweep) || !best) {
-		if (!sweep->interrupted)
-			advice->status = any_disturbed(sweep) && !best ? SZ_STATUS_UNTRUSTWORTHY
-								       : SZ_STATUS_NO;
+	if (sz_has_nagle_floor(sweep) || !sz_best_setting(sweep)) {
+		advice->status = no_answer(sweep);
 		return;
 	}
-	/* The smallest one settles it alone, whatever happened above it. */
-	if (sz_setting_decides(first) && !first->saturated) {
-		recommend(sweep, 0, best);
-		return;
-	}
-	/* A disturbed window never decides, so a table with one in it does not. */
-	if (any_disturbed(sweep)) {
-		if (!sweep->interrupted)
-			advice->status = SZ_STATUS_UNTRUSTWORTHY;
-		return;
-	}
-	ptrdiff_t chosen = smallest_good(sweep, best->window.throughput_rps);
-	if (chosen >= 0)
-		recommend(sweep, (size_t)chosen, best);
+	bool comparable = sz_select_setting(sweep, &selection, NULL) == 0;
+	if (comparable)
+		sz_copy_verdicts(sweep, &selection);
+	if (sz_smallest_is_enough(sweep))
+		recommend_unsaturated(sweep, sz_smallest_setting(sweep));
+	else if (comparable && !any_disturbed(sweep))
+		recommend_selected(sweep, &selection);
+	else
+		advice->status = no_answer(sweep);
 }
 
-void sz_advise_sweep(struct sz_sweep *sweep)
+int sz_advise_sweep(struct sz_sweep *sweep, struct sz_err *err)
 {
 	sweep->advice = (struct sz_advice){0};
+	if (sz_summarise(sweep, err) < 0)
+		return -1;
 	compare(sweep);
-	sweep->advice.saturated = sweep->setting[0].measured && sweep->setting[0].saturated;
+	const struct sz_setting *first = &sweep->setting[sz_smallest_setting(sweep)];
+	sweep->advice.saturated = sweep->setting_count && first->measured && first->saturated;
 	conclude(sweep);
+	sz_judge_reach(sweep);
 	sz_classify_limit(sweep);
 	sz_warn_all(sweep);
+	return 0;
 }

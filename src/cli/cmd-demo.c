@@ -72,6 +72,7 @@ static int fill_config(const struct scene *scene, struct sz_sweep_config *config
 		.ready_timeout_ns = 10 * SZ_NS_PER_S,
 		.stop_timeout_ns = 2 * SZ_NS_PER_S,
 		.window_ns = 2 * SZ_NS_PER_S,
+		.ascent_only = true, /* the first minute decides */
 	};
 	struct sz_url *url = &config->load.url;
 	if (sz_os_init(&config->os, NULL, err) < 0 || sz_url_parse(scene->path, url, err) < 0)

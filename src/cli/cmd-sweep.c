@@ -16,13 +16,14 @@
 #include "target/target.h"
 
 struct sweep_options {
-	struct sz_settings workers;
+	struct sz_settings workers, documented;
+	uint64_t current, budget_windows, budget_ns, seed;
 	const char *url, *ready;
 	uint64_t port, clients, reconnect_every;
 	int connect;
 	uint64_t timeout_ns, warmup_ns, window_ns, ready_timeout_ns, stop_timeout_ns;
 	struct sz_texts env;
-	bool json, owned;
+	bool quick, json, owned;
 };
 
 static const char *const connect_choices[] = {"paced", "burst", NULL};
@@ -33,6 +34,10 @@ static const struct sz_opt sweep_options[] = {
 	{"workers", SZ_OPT_SETTINGS, AT(workers), .arg = "LIST",
 	 .help = "worker counts to try: 1,2,4 or 1..16 (a range is walked by doubling); up to "
 		 "twice the cores unless given"},
+	{"documented", SZ_OPT_SETTINGS, AT(documented), .arg = "LIST",
+	 .help = "counts that the documentation recommends: tried and compared as well"},
+	{"current", SZ_OPT_COUNT, AT(current), .arg = "N", .max = SZ_SETTING_VALUE_MAX,
+	 .fallback = "0", .help = "the count in use now: tried and compared as well; 0: none"},
 	{"url", SZ_OPT_TEXT, AT(url), .arg = "URL", .fallback = "/",
 	 .help = "what to request: a path on the service, or a whole http:// URL"},
 	{"port", SZ_OPT_COUNT, AT(port), .arg = "N", .max = 65535, .fallback = "0",
@@ -54,6 +59,14 @@ static const struct sz_opt sweep_options[] = {
 	{"window", SZ_OPT_DURATION, AT(window_ns), .arg = "TIME", .min = 100 * SZ_NS_PER_MS,
 	 .max = 3600 * SZ_NS_PER_S, .fallback = "3s",
 	 .help = "least length of a window; it goes on to 300 requests, or 10 s"},
+	{"quick", SZ_OPT_FLAG, AT(quick),
+	 .help = "one window per count: a first answer, without repeats to make it sure"},
+	{"budget", SZ_OPT_DURATION, AT(budget_ns), .arg = "TIME", .max = 24 * 3600 * SZ_NS_PER_S,
+	 .fallback = "10m", .help = "no further repeats begin after this time"},
+	{"budget-windows", SZ_OPT_COUNT, AT(budget_windows), .arg = "N", .min = 1, .max = 10000,
+	 .fallback = "48", .help = "no further repeats begin after so many windows"},
+	{"seed", SZ_OPT_COUNT, AT(seed), .arg = "N", .max = UINT32_MAX, .fallback = "1",
+	 .help = "of the random order in which settings are repeated"},
 	{"ready", SZ_OPT_TEXT, AT(ready), .arg = "URL",
 	 .help = "what answers 2xx or 3xx once the service is ready; --url unless given"},
 	{"ready-timeout", SZ_OPT_DURATION, AT(ready_timeout_ns), .arg = "TIME",
@@ -201,6 +214,12 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 		.ready_timeout_ns = options->ready_timeout_ns,
 		.stop_timeout_ns = options->stop_timeout_ns,
 		.window_ns = options->window_ns,
+		.documented = options->documented,
+		.current = (unsigned)options->current,
+		.ascent_only = options->quick,
+		.budget_windows = (unsigned)options->budget_windows,
+		.budget_ns = options->budget_ns,
+		.seed = options->seed,
 	};
 	if (sz_os_init(&config->os, NULL, err) < 0)
 		return -1;

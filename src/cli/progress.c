@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "cli/cli.h"
 
 struct progress {
 	bool live;
-	size_t reported; /* settings told so far */
+	size_t told; /* visits told so far */
 };
 
 static void clear_line(const struct progress *progress)
@@ -23,25 +26,40 @@ static void tell_plan(const struct sz_sweep_config *config)
 	fputs("Plan: workers", stderr);
 	for (size_t i = 0; i < config->workers.count; i++)
 		fprintf(stderr, "%s%u", i ? ", " : " ", config->workers.value[i]);
-	fprintf(stderr,
-		", one window each under %u clients, %.0f to %.0f s in all; Ctrl-C keeps "
-		"what is finished\n",
+	fprintf(stderr, " under %u clients; a first answer after %.0f to %.0f s",
 		config->load.clients, least_s, most_s);
+	if (!config->ascent_only)
+		fprintf(stderr, ", then repeats until it is decided, for %.0f s at most",
+			sz_ns_to_s(config->budget_ns));
+	fprintf(stderr, "%s; Ctrl-C keeps what is finished\n",
+		config->enough ? "; Enter ends it with what is known" : "");
 }
 
-static void tell_finished(struct progress *progress, const struct sz_sweep *sweep)
+static void tell_visits(struct progress *progress, const struct sz_sweep *sweep)
 {
-	for (; progress->reported < sweep->setting_count; progress->reported++) {
-		const struct sz_setting *setting = &sweep->setting[progress->reported];
+	for (; progress->told < sweep->visit_count; progress->told++) {
+		const struct sz_visit *visit = &sweep->visits[progress->told];
+		const struct sz_setting *setting = &sweep->setting[visit->setting];
 		char p50[SZ_UNIT_TEXT];
-		if (!setting->measured)
-			return;
+		if (isnan(visit->exit_s))
+			return; /* still going on */
 		clear_line(progress);
-		fprintf(stderr, "  %u worker%s: %.1f req/s, p50 %s%s\n", setting->workers,
-			setting->workers == 1 ? "" : "s", setting->window.throughput_rps,
-			sz_format_duration(p50, setting->window.latency_p50_ms * 1e6),
-			setting->window.disturbed ? " (disturbed)" : "");
+		fprintf(stderr, "  %u worker%s, %u clients: %.1f req/s, p50 %s%s\n",
+			setting->workers, setting->workers == 1 ? "" : "s", visit->clients,
+			visit->window.throughput_rps,
+			sz_format_duration(p50, visit->window.latency_p50_ms * 1e6),
+			visit->window.disturbed ? " (disturbed)" : "");
 	}
+}
+
+static void tell_first_answer(const struct sz_sweep *sweep)
+{
+	const struct sz_advice *advice = &sweep->advice;
+	if (advice->recommended)
+		fprintf(stderr, "First answer: %u (weak: one window each)\n",
+			sweep->setting[advice->setting].workers);
+	else
+		fputs("First answer: none yet\n", stderr);
 }
 
 static void tell_step(void *arg, const struct sz_sweep *sweep, const struct sz_progress *now)
@@ -55,18 +73,28 @@ static void tell_step(void *arg, const struct sz_sweep *sweep, const struct sz_p
 		[SZ_STEP_STOP] = "stopping the service",
 	};
 	struct progress *progress = arg;
-	tell_finished(progress, sweep);
-	if (!progress->live)
+	tell_visits(progress, sweep);
+	if (now->step == SZ_STEP_FIRST_ANSWER)
+		tell_first_answer(sweep);
+	if (!progress->live || now->step == SZ_STEP_FIRST_ANSWER)
 		return;
 	clear_line(progress);
 	if (now->step == SZ_STEP_CALIBRATE)
 		fprintf(stderr, "  %s …", words[now->step]);
 	else
-		fprintf(stderr, "  %u of %zu, %u workers: %s, about %.0f s …",
-			(unsigned)now->setting + 1, sweep->setting_count,
+		fprintf(stderr, "  window %zu, %u workers: %s, about %.0f s …", sweep->visit_count,
 			sweep->setting[now->setting].workers, words[now->step],
 			now->expected_s < 1 ? 1.0 : now->expected_s);
 	fflush(stderr);
+}
+
+/* A line typed on the terminal: the user has seen enough. */
+static bool enough(void *arg)
+{
+	(void)arg;
+	struct pollfd keyboard = {.fd = STDIN_FILENO, .events = POLLIN};
+	char typed[64];
+	return poll(&keyboard, 1, 0) > 0 && read(STDIN_FILENO, typed, sizeof(typed)) > 0;
 }
 
 int sz_cli_sweep(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err)
@@ -74,10 +102,12 @@ int sz_cli_sweep(const struct sz_sweep_config *config, struct sz_sweep *sweep, s
 	struct progress progress = {.live = isatty(STDERR_FILENO) == 1};
 	struct sz_sweep_config told = *config;
 	told.progress = tell_step;
-	told.progress_arg = &progress;
-	tell_plan(config);
+	told.arg = &progress;
+	if (progress.live && isatty(STDIN_FILENO) && !config->ascent_only)
+		told.enough = enough;
+	tell_plan(&told);
 	int status = sz_sweep_run(&told, sweep, err);
-	tell_finished(&progress, sweep);
+	tell_visits(&progress, sweep);
 	clear_line(&progress);
 	return status;
 }

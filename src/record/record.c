@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/record.h"
 
-#include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
 
 void sz_window_init(struct sz_window *window)
 {
@@ -23,6 +25,8 @@ void sz_window_init(struct sz_window *window)
 		.client_cores = SZ_NAN,
 		.foreign_cores = SZ_NAN,
 		.steal_ratio = SZ_NAN,
+		.runqueue_cores = SZ_NAN,
+		.downstream_cores = SZ_NAN,
 		.in_flight = SZ_NAN,
 		.little_ratio = SZ_NAN,
 		.imbalance = SZ_NAN,
@@ -40,6 +44,21 @@ void sz_window_fini(struct sz_window *window)
 	sz_window_init(window);
 }
 
+static void setting_init(struct sz_setting *setting, unsigned workers)
+{
+	*setting = (struct sz_setting){
+		.workers = workers,
+		.throughput_low_rps = SZ_NAN,
+		.throughput_high_rps = SZ_NAN,
+		.ready_s = SZ_NAN,
+		.start_cpu_s = SZ_NAN,
+		.exit_s = SZ_NAN,
+		.speedup = SZ_NAN,
+		.efficiency = SZ_NAN,
+	};
+	sz_window_init(&setting->window);
+}
+
 void sz_sweep_init(struct sz_sweep *sweep)
 {
 	*sweep = (struct sz_sweep){
@@ -47,19 +66,45 @@ void sz_sweep_init(struct sz_sweep *sweep)
 		.alone_latency_ms = SZ_NAN,
 		.alone_cpu_s_per_request = SZ_NAN,
 	};
-	for (size_t i = 0; i < SZ_SETTINGS_MAX; i++) {
-		struct sz_setting *setting = &sweep->setting[i];
-		sz_window_init(&setting->window);
-		setting->ready_s = setting->start_cpu_s = setting->exit_s = SZ_NAN;
-		setting->speedup = setting->efficiency = SZ_NAN;
-	}
 }
 
 void sz_sweep_fini(struct sz_sweep *sweep)
 {
-	for (size_t i = 0; i < SZ_SETTINGS_MAX; i++)
+	for (size_t i = 0; i < sweep->setting_count; i++)
 		sz_window_fini(&sweep->setting[i].window);
-	sweep->setting_count = 0;
+	for (size_t i = 0; i < sweep->visit_count; i++)
+		sz_window_fini(&sweep->visits[i].window);
+	free(sweep->visits);
+	sz_sweep_init(sweep);
+}
+
+struct sz_visit *sz_sweep_add_visit(struct sz_sweep *sweep)
+{
+	if (sz_grow(&sweep->visits, &sweep->visit_cap, sweep->visit_count + 1,
+		    sizeof(*sweep->visits)) < 0)
+		return NULL;
+	struct sz_visit *visit = &sweep->visits[sweep->visit_count++];
+	*visit = (struct sz_visit){.ready_s = SZ_NAN, .start_cpu_s = SZ_NAN, .exit_s = SZ_NAN};
+	sz_window_init(&visit->window);
+	return visit;
+}
+
+size_t sz_sweep_add_setting(struct sz_sweep *sweep, unsigned workers)
+{
+	size_t at = 0;
+	while (at < sweep->setting_count && sweep->setting[at].workers < workers)
+		at++;
+	if (at < sweep->setting_count && sweep->setting[at].workers == workers)
+		return at;
+	if (sweep->setting_count == SZ_SETTINGS_MAX)
+		return SZ_SETTINGS_MAX;
+	memmove(&sweep->setting[at + 1], &sweep->setting[at],
+		(sweep->setting_count - at) * sizeof(sweep->setting[0]));
+	sweep->setting_count++;
+	setting_init(&sweep->setting[at], workers);
+	for (size_t i = 0; i < sweep->visit_count; i++)
+		sweep->visits[i].setting += sweep->visits[i].setting >= at;
+	return at;
 }
 
 const char *sz_disturbance_text(enum sz_disturbance disturbance)

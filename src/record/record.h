@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/units.h"
+#include "stat/select.h"
 
 /* Not measured. (NAN itself is a float.) */
 #define SZ_NAN __builtin_nan("")
@@ -51,8 +52,10 @@ struct sz_window {
 
 	double cpu_s_per_request; /* of the whole tree */
 	double tree_cores, client_cores, foreign_cores, steal_ratio;
-	double in_flight;    /* X * R */
-	double little_ratio; /* X * R / clients; NaN when connections were reopened */
+	double runqueue_cores;   /* threads of the tree ready to run and waiting for a CPU */
+	double downstream_cores; /* of services on this machine that this one calls */
+	double in_flight;        /* X * R */
+	double little_ratio;     /* X * R / clients; NaN when connections were reopened */
 
 	int64_t pss_total_bytes, rss_total_bytes;
 	int64_t pss_worker_bytes, rss_worker_bytes; /* mean per worker */
@@ -68,23 +71,46 @@ struct sz_window {
 	uint32_t disturbed;            /* bit set of enum sz_disturbance */
 };
 
-enum sz_verdict { SZ_UNDECIDED, SZ_ACCEPTED, SZ_INFERIOR, SZ_INFEASIBLE };
+/* Why a setting was visited. */
+enum sz_purpose {
+	SZ_FOR_ASCENT, /* once each, upwards */
+	SZ_FOR_RACE,   /* again, in random order, until it is decided */
+	SZ_FOR_TWICE,  /* with twice the clients: how far does the answer carry */
+};
 
-/* One setting of the knob. */
-struct sz_setting {
-	unsigned workers; /* asked */
-	bool measured;
+/* One fresh start of the service at a setting, and its window. */
+struct sz_visit {
+	size_t setting; /* index */
+	unsigned block; /* visits of one block share the machine's luck; the ascent is block 0 */
+	enum sz_purpose purpose;
+	unsigned clients;
 	struct sz_window window;
 	unsigned retries; /* windows thrown away as disturbed before this one */
 	double ready_s, start_cpu_s;
 	bool settled;  /* start-up work was over when the load began */
 	double exit_s; /* from SIGTERM to an empty tree */
 	bool killed;   /* it did not stop in time */
-	/* advise/ */
+};
+
+/* One setting of the knob. */
+struct sz_setting {
+	unsigned workers;  /* asked */
+	bool documented;   /* somebody's documentation recommends it */
+	bool current;      /* it is what the user runs now */
+	char failure[300]; /* why it could not be measured; "" when it could */
+	/* From here on advise/ fills it from the visits. */
+	bool measured;
+	unsigned windows, disturbed; /* visits under the normal load; of those, disturbed */
+	/* Medians over the undisturbed windows (over all of them when there is
+	 * none); counts are sums; the spread is the last window's. */
+	struct sz_window window;
+	double throughput_low_rps, throughput_high_rps; /* 95 %, from repeats; NaN without */
+	double ready_s, start_cpu_s, exit_s;            /* medians */
+	bool settled, killed;                           /* all of them; any of them */
 	enum sz_verdict verdict;
+	char why_infeasible[300];
 	double speedup, efficiency; /* against the smallest measured setting */
 	bool saturated;
-	char why_infeasible[300];
 };
 
 struct sz_machine {
@@ -96,8 +122,6 @@ struct sz_machine {
 	char unseen[256]; /* limits that could not be read */
 	char kernel[96];
 };
-
-enum sz_grade { SZ_GRADE_WEAK, SZ_GRADE_NOT_WORSE_SHOWN, SZ_GRADE_DECIDED };
 
 /* Classes of limits (measurement of where the time goes). */
 enum sz_class { SZ_CLASS_UNKNOWN, SZ_CLASS_CPU_BOUND, SZ_CLASS_WAITING, SZ_CLASS_NAGLE_FLOOR };
@@ -126,7 +150,8 @@ struct sz_advice {
 	enum sz_grade grade;
 	bool range_limited; /* it is the largest tested and the curve still rose */
 	char reason[400];
-	bool saturated; /* the load saturates the service at its smallest setting */
+	char reach[200]; /* for which numbers of clients it holds; "" when not tried */
+	bool saturated;  /* the load saturates the service at its smallest setting */
 	enum sz_class limit;
 	char evidence[SZ_EVIDENCE_MAX][300];
 	size_t evidence_count;
@@ -148,11 +173,22 @@ struct sz_sweep {
 	double alone_cpu_s_per_request; /* D1 */
 	uint64_t alone_requests;
 
-	struct sz_setting setting[SZ_SETTINGS_MAX]; /* ascending */
-	size_t setting_count; /* asked; those after a failure are not measured */
+	struct sz_setting setting[SZ_SETTINGS_MAX]; /* ascending; not all need be measured */
+	size_t setting_count;
+	struct sz_visit *visits; /* in the order they were made; owned */
+	size_t visit_count, visit_cap;
 	bool interrupted;
+	bool stopped_early; /* the ascent ended because more gained nothing */
 	struct sz_advice advice;
 };
+
+/* Room for one more visit, initialised, in sweep->visits; NULL when memory is
+ * out. Valid until the next call. */
+struct sz_visit *sz_sweep_add_visit(struct sz_sweep *sweep);
+
+/* Index of a setting, added in its place when it is new (indices in visits
+ * follow); SZ_SETTINGS_MAX when there is no room. */
+size_t sz_sweep_add_setting(struct sz_sweep *sweep, unsigned workers);
 
 /* Everything not measured yet. */
 void sz_window_init(struct sz_window *window);

@@ -108,12 +108,18 @@ static json_t *setting(const struct sz_setting *setting)
 		{"ready_s", setting->ready_s},
 		{"start_cpu_s", setting->start_cpu_s},
 	};
+	const struct sz_json_field throughput[] = {
+		{"mean", window->throughput_rps},
+		{"low", setting->throughput_low_rps},
+		{"high", setting->throughput_high_rps},
+	};
 	json_t *object = sz_json_numbers(numbers, SZ_ARRAY_LEN(numbers));
 	json_object_set_new(object, "setting",
 			    json_pack("{s:i}", "workers", (int)setting->workers));
-	json_object_set_new(object, "windows", json_integer(setting->measured ? 1 : 0));
-	json_object_set_new(object, "disturbed", json_integer(window->disturbed != 0));
-	json_object_set_new(object, "retries", json_integer(setting->retries));
+	json_object_set_new(object, "windows", sz_json_count(setting->windows));
+	json_object_set_new(object, "disturbed", sz_json_count(setting->disturbed));
+	json_object_set_new(object, "documented", json_boolean(setting->documented));
+	json_object_set_new(object, "current", json_boolean(setting->current));
 	json_object_set_new(object, "verdict", json_string(sz_verdict_name(setting->verdict)));
 	json_object_set_new(object, "why_infeasible",
 			    setting->why_infeasible[0] ? json_string(setting->why_infeasible)
@@ -121,8 +127,7 @@ static json_t *setting(const struct sz_setting *setting)
 	json_object_set_new(object, "saturated",
 			    setting->measured ? json_boolean(setting->saturated) : json_null());
 	json_object_set_new(object, "throughput_rps",
-			    json_pack("{s:o, s:n, s:n}", "mean",
-				      sz_json_number(window->throughput_rps), "low", "high"));
+			    sz_json_numbers(throughput, SZ_ARRAY_LEN(throughput)));
 	json_object_set_new(object, "drain",
 			    json_pack("{s:n, s:o, s:b}", "lost", "exit_s",
 				      sz_json_number(setting->exit_s), "killed",
@@ -140,7 +145,7 @@ static json_t *recommendation(const struct sz_sweep *sweep)
 	const struct sz_advice *advice = &sweep->advice;
 	if (!advice->recommended)
 		return json_null();
-	return json_pack("{s:{s:i}, s:s, s:b, s:s}", "setting", "workers",
+	return json_pack("{s:{s:i}, s:s, s:b, s:s, s:s?}", "setting", "workers",
 			 (int)sweep->setting[advice->setting].workers, "grade",
 			 sz_grade_name(advice->grade), "range_limited", (int)advice->range_limited,
 			 "reason", advice->reason);

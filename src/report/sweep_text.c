@@ -51,6 +51,25 @@ static void put_throughput(const struct sz_setting *s, char cell[CELL])
 	put_number(cell, s->window.throughput_rps, "");
 }
 
+/* Half of the 95 % interval, from repeats. */
+static void put_interval(const struct sz_setting *s, char cell[CELL])
+{
+	double ratio =
+		(s->throughput_high_rps - s->throughput_low_rps) / 2 / s->window.throughput_rps;
+	if (isnan(ratio))
+		snprintf(cell, CELL, DASH);
+	else
+		snprintf(cell, CELL, "%.1f %%", ratio * 100);
+}
+
+static void put_windows(const struct sz_setting *s, char cell[CELL])
+{
+	if (s->disturbed)
+		snprintf(cell, CELL, "%u-%u", s->windows, s->disturbed);
+	else
+		snprintf(cell, CELL, "%u", s->windows);
+}
+
 static void put_speedup(const struct sz_setting *s, char cell[CELL])
 {
 	snprintf(cell, CELL, "%.2f", s->speedup);
@@ -127,7 +146,9 @@ static const struct {
 	put_fn *put;
 } columns[] = {
 	{"", "workers", put_workers},
+	{"win-", "dows", put_windows},
 	{"", "req/s", put_throughput},
+	{"", "+-", put_interval},
 	{"speed", "-up", put_speedup},
 	{"effi-", "ciency", put_efficiency},
 	{"", "p50", put_p50},
@@ -212,9 +233,10 @@ static void put_machine(const struct sz_sweep *sweep, struct sz_buf *out)
 
 /* What a grade means, in plain words. */
 static const char *const grade_words[] = {
-	[SZ_GRADE_WEAK] = "weak: one window per setting, neighbours are not excluded",
-	[SZ_GRADE_NOT_WORSE_SHOWN] = "good enough; smaller not ruled out",
-	[SZ_GRADE_DECIDED] = "decided",
+	[SZ_GRADE_WEAK] = "weak: too few windows to exclude the neighbours; repeats make it surer",
+	[SZ_GRADE_NOT_WORSE_SHOWN] =
+		"good enough; smaller not ruled out: a larger --budget may do so",
+	[SZ_GRADE_DECIDED] = "decided: every smaller setting tested is measurably worse",
 };
 
 static const char *const no_answer_words[] = {
@@ -238,8 +260,34 @@ static void put_recommendation(const struct sz_sweep *sweep, struct sz_buf *out)
 		      advice->range_limited ? "; still rising beyond it" : "");
 	put_line(out, "Recommended", sz_buf_text(&text));
 	put_line(out, "Sure?", grade_words[advice->grade]);
+	if (advice->reach[0])
+		put_line(out, "Holds", advice->reach);
 	if (advice->status == SZ_STATUS_INTERRUPTED)
-		put_line(out, "", "interrupted: larger settings were not tried");
+		put_line(out, "", "interrupted: larger settings or repeats may be missing");
+}
+
+/* What others recommend, or the user runs, beside what was found. */
+static void put_compared(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	const struct sz_advice *advice = &sweep->advice;
+	if (!advice->recommended)
+		return;
+	const struct sz_setting *chosen = &sweep->setting[advice->setting];
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		sz_autobuf struct sz_buf text = {0};
+		if (!setting->measured || setting == chosen ||
+		    !(setting->documented || setting->current))
+			continue;
+		sz_buf_printf(&text, "%u gives %.2f x the throughput of %u", setting->workers,
+			      setting->window.throughput_rps / chosen->window.throughput_rps,
+			      chosen->workers);
+		if (setting->window.pss_total_bytes > 0 && chosen->window.pss_total_bytes > 0)
+			sz_buf_printf(&text, " for %.1f x its memory",
+				      (double)setting->window.pss_total_bytes /
+					      (double)chosen->window.pss_total_bytes);
+		put_line(out, setting->current ? "Current" : "Documented", sz_buf_text(&text));
+	}
 }
 
 static void put_limit(const struct sz_advice *advice, struct sz_buf *out)
@@ -275,6 +323,7 @@ void sz_report_sweep_text(const struct sz_sweep *sweep, struct sz_buf *out)
 	put_table(sweep, out);
 	sz_buf_puts(out, "\n");
 	put_recommendation(sweep, out);
+	put_compared(sweep, out);
 	put_limit(&sweep->advice, out);
 	put_warnings(&sweep->advice, out);
 }

@@ -18,6 +18,7 @@ enum sz_step {
 	SZ_STEP_LOAD,      /* the window, its warm-up and its drain */
 	SZ_STEP_AGAIN,     /* the window was disturbed: once more */
 	SZ_STEP_STOP,
+	SZ_STEP_FIRST_ANSWER, /* the ascent is over; sweep->advice holds the first answer */
 };
 
 struct sz_progress {
@@ -34,12 +35,20 @@ struct sz_sweep_config {
 	char *const *argv; /* command with templates; borrowed */
 	char *const *env;  /* NULL or NAME=VALUE with templates; borrowed */
 	struct sz_settings workers;
-	struct sz_load_config load; /* url, addr and all; the port is the service's */
+	struct sz_settings documented; /* counts that somebody's documentation recommends */
+	unsigned current;              /* what the user runs now; 0: not told */
+	struct sz_load_config load;    /* url, addr and all; the port is the service's */
 	struct sz_url ready_url;
 	uint64_t ready_timeout_ns, stop_timeout_ns;
 	uint64_t window_ns;       /* least length of a window */
+	bool ascent_only;         /* one window each, no repeats: a first answer */
+	unsigned budget_windows;  /* no further round begins after so many windows … */
+	uint64_t budget_ns;       /* … or after so much time */
+	uint64_t seed;            /* of the random order */
 	sz_progress_fn *progress; /* may be NULL */
-	void *progress_arg;
+	/* Asked between windows: true when the user has seen enough. May be NULL. */
+	bool (*enough)(void *arg);
+	void *arg; /* of both */
 };
 
 /* A window ends at 300 requests (enough to quote a p99), but not before
@@ -47,14 +56,23 @@ struct sz_sweep_config {
 #define SZ_WINDOW_REQUESTS 300
 #define SZ_WINDOW_MAX_NS UINT64_C(10000000000)
 
-/* How long a sweep of that configuration takes: shortest and longest guess. */
+/* How long the ascent of a sweep takes: shortest and longest guess. */
 void sz_sweep_estimate_s(const struct sz_sweep_config *config, double *least_s, double *most_s);
 
-/* Sweep one knob upwards, one window per setting, and conclude (advise/).
- * *sweep must be initialised. A setting that fails after a smaller one was
- * measured is noted as infeasible and ends the ascent. 0 also when
- * interrupted: sweep->interrupted is set and what was finished is there. -1
- * when nothing could be measured. */
+/* Sweep one knob and conclude (advise/):
+ *
+ * 1. Calibrate the client.
+ * 2. Ascend: one window per setting, with a fresh start of the service. Ends
+ *    early after two steps in a row that each gained less than 3 %, at twice
+ *    the cores or more; documented and current counts are tried all the same.
+ *    A setting that fails after a smaller one was measured ends it, too.
+ * 3. Race: rounds (blocks) of the settings that may be the answer, in random
+ *    order, with fresh starts, and of untested counts that could change it,
+ *    until the answer is decided, the budget is spent, or the user has enough.
+ * 4. The finalists with twice the clients: how far does the answer carry.
+ *
+ * *sweep must be initialised. 0 also when interrupted: sweep->interrupted is
+ * set and what was finished is there. -1 when nothing could be measured. */
 int sz_sweep_run(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err);
 
 #endif

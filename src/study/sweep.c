@@ -1,209 +1,189 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The procedure of a sweep; study.h says what it does.
+ */
 #include "study/study.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "advise/advise.h"
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/stop.h"
-#include "measure/measure.h"
-#include "os/limits.h"
+#include "stat/shuffle.h"
 #include "study/ceiling.h"
-#include "target/target.h"
+#include "study/visit.h"
 
-/* One client alone: enough requests for a mean, soon over when they are slow. */
-static const struct {
-	uint64_t min_ns, max_ns, requests;
-} alone_span = {300 * SZ_NS_PER_MS, 3 * SZ_NS_PER_S, 30};
+#define GAINS_NOTHING 1.03 /* the ratio of throughput below which a step gained nothing */
+#define GAINLESS_STEPS 2
 
-static void report(const struct sz_sweep_config *config, const struct sz_sweep *sweep,
-		   enum sz_step step, size_t setting, double expected_s)
-{
-	const struct sz_progress progress = {.step = step,
-					     .setting = setting,
-					     .expected_s = expected_s};
-	if (config->progress)
-		config->progress(config->progress_arg, sweep, &progress);
-}
-
-static uint64_t window_max_ns(const struct sz_sweep_config *config)
-{
-	return config->window_ns > SZ_WINDOW_MAX_NS ? config->window_ns : SZ_WINDOW_MAX_NS;
-}
+struct run {
+	const struct sz_sweep_config *config;
+	struct sz_sweep *sweep;
+	struct sz_err *err;
+	uint64_t start_ns;
+	uint64_t random;
+	unsigned block;
+};
 
 void sz_sweep_estimate_s(const struct sz_sweep_config *config, double *least_s, double *most_s)
 {
 	double settings = (double)config->workers.count;
 	double warmup_s = sz_ns_to_s(config->load.warmup_ns);
 	*least_s = settings * (1.0 + warmup_s + sz_ns_to_s(config->window_ns)) + 2.0;
-	*most_s = settings * (4.0 + warmup_s + sz_ns_to_s(window_max_ns(config))) + 6.0;
+	*most_s = settings * (4.0 + warmup_s + sz_ns_to_s(sz_window_max_ns(config))) + 6.0;
 }
 
-/* --- the machine --- */
+/* --- one visit, and what its failure means --- */
 
-static void describe_machine(const struct sz_limits *limits, struct sz_machine *machine)
+enum went { WENT_WELL, WENT_WRONG, WENT_NO_FURTHER };
+
+/* WENT_WRONG: the setting is not feasible, and that is noted. */
+static enum went go(struct run *run, size_t setting, enum sz_purpose purpose)
 {
-	struct utsname kernel;
-	machine->cores_allowed = limits->cores;
-	machine->cpus_allowed = limits->cpus;
-	machine->cpus_online = limits->cpus_online;
-	machine->memory_limit_bytes = limits->memory_bytes;
-	machine->memory_limited = limits->memory_limited;
-	snprintf(machine->cores_from, sizeof(machine->cores_from), "%s", limits->cores_from);
-	snprintf(machine->memory_from, sizeof(machine->memory_from), "%s", limits->memory_from);
-	snprintf(machine->unseen, sizeof(machine->unseen), "%s", limits->unseen);
-	if (uname(&kernel) == 0)
-		snprintf(machine->kernel, sizeof(machine->kernel), "%s %.30s", kernel.sysname,
-			 kernel.release);
-}
-
-/* --- one setting --- */
-
-static int measure(const struct sz_sweep_config *config, const struct sz_limits *limits,
-		   const struct sz_target *target, struct sz_window *window, struct sz_err *err)
-{
-	const struct sz_measure_config measure = {
-		.os = &config->os,
-		.limits = limits,
-		.guard_pid = sz_target_guard_pid(target),
-		.load = config->load,
-		.window_min_ns = config->window_ns,
-		.window_max_ns = window_max_ns(config),
-		.window_requests = SZ_WINDOW_REQUESTS,
-	};
-	return sz_measure_window(&measure, window, err);
-}
-
-/* R1 and D1: the service with nobody else in the queue. */
-static int measure_alone(const struct sz_sweep_config *config, const struct sz_limits *limits,
-			 const struct sz_target *target, struct sz_sweep *sweep, struct sz_err *err)
-{
-	__attribute__((cleanup(sz_window_fini))) struct sz_window window;
-	sz_window_init(&window);
-	struct sz_measure_config measure = {
-		.os = &config->os,
-		.limits = limits,
-		.guard_pid = sz_target_guard_pid(target),
-		.load = config->load,
-		.window_min_ns = alone_span.min_ns,
-		.window_max_ns = alone_span.max_ns,
-		.window_requests = alone_span.requests,
-	};
-	measure.load.clients = 1;
-	measure.load.warmup_ns = 100 * SZ_NS_PER_MS;
-	if (sz_measure_window(&measure, &window, err) < 0)
-		return sz_err_wrap(err, "one client alone");
-	sweep->alone_latency_ms = window.latency_mean_ms;
-	sweep->alone_cpu_s_per_request = window.cpu_s_per_request;
-	sweep->alone_requests = window.ok;
-	return 0;
-}
-
-/* The window, and once more when something external disturbed it. */
-static int measure_gated(const struct sz_sweep_config *config, const struct sz_limits *limits,
-			 struct sz_target *target, struct sz_sweep *sweep, size_t index,
-			 struct sz_err *err)
-{
-	enum { TRIES = 2 };
-	struct sz_setting *setting = &sweep->setting[index];
-	for (unsigned try = 0; try < TRIES; try++) {
-		report(config, sweep, try ? SZ_STEP_AGAIN : SZ_STEP_LOAD, index,
-		       sz_ns_to_s(config->load.warmup_ns + config->window_ns));
-		setting->retries = try;
-		if (measure(config, limits, target, &setting->window, err) < 0)
-			return -1;
-		if (!setting->window.disturbed)
-			break;
+	const struct sz_visit_plan plan = {setting, run->block, purpose};
+	struct sz_setting *noted = &run->sweep->setting[setting];
+	if (sz_visit_setting(run->config, run->sweep, &plan, run->err) == 0)
+		return WENT_WELL;
+	if (run->err->code == SZ_INTERRUPTED) {
+		run->sweep->interrupted = true;
+		return WENT_NO_FURTHER;
 	}
-	return sz_target_alive(target, err) ? 0 : -1;
-}
-
-static int measure_setting(const struct sz_sweep_config *config, struct sz_target *target,
-			   struct sz_sweep *sweep, size_t index, struct sz_err *err)
-{
-	struct sz_setting *setting = &sweep->setting[index];
-	struct sz_ready ready;
-	struct sz_limits limits;
-	if (sz_target_wait_ready(target, &ready, err) < 0)
-		return -1;
-	setting->ready_s = sz_ns_to_s(ready.ready_ns);
-	setting->start_cpu_s = sz_ns_to_s(ready.start_cpu_ns);
-	setting->settled = ready.settled;
-	if (sz_limits_read(&config->os, sz_target_pid(target), &limits, err) < 0)
-		return -1;
-	/* The service's own limits: its command may narrow them (taskset). */
-	describe_machine(&limits, &sweep->machine);
-	if (index == 0) {
-		report(config, sweep, SZ_STEP_ALONE, index, sz_ns_to_s(alone_span.min_ns));
-		if (measure_alone(config, &limits, target, sweep, err) < 0)
-			return -1;
+	if (run->sweep->visit_count == 0) {
+		/* Nothing works: an error, not a finding. */
+		sz_err_wrap(run->err, "at %u worker%s", noted->workers,
+			    noted->workers == 1 ? "" : "s");
+		return WENT_NO_FURTHER;
 	}
-	return measure_gated(config, &limits, target, sweep, index, err);
-}
-
-static int run_setting(const struct sz_sweep_config *config, struct sz_sweep *sweep, size_t index,
-		       struct sz_err *err)
-{
-	struct sz_setting *setting = &sweep->setting[index];
-	struct sz_binding bindings[] = {{.name = "workers"}, {.name = "port"}};
-	snprintf(bindings[0].value, sizeof(bindings[0].value), "%u", setting->workers);
-	snprintf(bindings[1].value, sizeof(bindings[1].value), "%u", config->load.url.port);
-	const struct sz_target_config target_config = {
-		.argv = config->argv,
-		.env = config->env,
-		.ready_url = config->ready_url,
-		.addr = config->load.addr,
-		.ready_timeout_ns = config->ready_timeout_ns,
-		.stop_timeout_ns = config->stop_timeout_ns,
-	};
-	struct sz_target *target;
-	report(config, sweep, SZ_STEP_START, index, 1.0);
-	if (sz_target_start(&config->os, &target_config, bindings, SZ_ARRAY_LEN(bindings), &target,
-			    err) < 0)
-		return -1;
-	int status = measure_setting(config, target, sweep, index, err);
-	/* A load that failed because the service died is told by its death. */
-	if (status < 0 && err->code == SZ_MACHINE)
-		sz_target_alive(target, err);
-
-	struct sz_stopped stopped;
-	report(config, sweep, SZ_STEP_STOP, index, 1.0);
-	sz_target_stop(target, &stopped);
-	setting->exit_s = sz_ns_to_s(stopped.exit_ns);
-	setting->killed = stopped.killed;
-	setting->measured = status == 0;
-	return status;
+	/* What did work before must not be lost by one bad start. */
+	if (purpose == SZ_FOR_ASCENT)
+		snprintf(noted->failure, sizeof(noted->failure), "%.290s", run->err->message);
+	return WENT_WRONG;
 }
 
 /* --- the ascent --- */
 
-/* What a failure at setting `index` means for the whole sweep. */
-static int note_failure(struct sz_sweep *sweep, size_t index, struct sz_err *err)
+static bool must_be_tried(const struct sz_setting *setting)
 {
-	if (err->code == SZ_INTERRUPTED) {
-		sweep->interrupted = true;
-		return 0;
-	}
-	struct sz_setting *setting = &sweep->setting[index];
-	if (index == 0)
-		return sz_err_wrap(err, "at %u worker%s", setting->workers,
-				   setting->workers == 1 ? "" : "s");
-	snprintf(setting->why_infeasible, sizeof(setting->why_infeasible), "%.290s", err->message);
-	setting->verdict = SZ_INFEASIBLE;
-	return 0;
+	return setting->documented || setting->current;
 }
 
-static int ascend(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err)
+/* Did the last visit gain anything over the one before? */
+static bool gained(const struct sz_sweep *sweep)
 {
-	for (size_t i = 0; i < sweep->setting_count; i++) {
-		if (run_setting(config, sweep, i, err) < 0)
-			return note_failure(sweep, i, err);
-	}
-	return 0;
+	if (sweep->visit_count < 2)
+		return true;
+	const struct sz_visit *last = &sweep->visits[sweep->visit_count - 1];
+	return last->window.throughput_rps > GAINS_NOTHING * last[-1].window.throughput_rps;
 }
+
+static enum went ascend(struct run *run)
+{
+	struct sz_sweep *sweep = run->sweep;
+	unsigned gainless = 0;
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		bool over = sweep->stopped_early && !must_be_tried(&sweep->setting[i]);
+		enum went went = over ? WENT_WELL : go(run, i, SZ_FOR_ASCENT);
+		if (went == WENT_NO_FURTHER)
+			return went;
+		if (went == WENT_WRONG) {
+			sweep->stopped_early = true;
+			continue;
+		}
+		gainless = gained(sweep) ? 0 : gainless + 1;
+		if (gainless >= GAINLESS_STEPS &&
+		    sweep->setting[i].workers >= 2 * sweep->machine.cores_allowed)
+			sweep->stopped_early = true;
+	}
+	return WENT_WELL;
+}
+
+/* --- the race --- */
+
+static bool budget_is_spent(const struct run *run)
+{
+	const struct sz_sweep_config *config = run->config;
+	return run->sweep->visit_count >= config->budget_windows ||
+	       sz_now_ns() - run->start_ns >= config->budget_ns ||
+	       (config->enough && config->enough(config->arg));
+}
+
+/* The settings of one block, in random order, by their counts of workers: an
+ * index would move when an untested one is added. */
+static size_t plan_block(struct run *run, const struct sz_next *next,
+			 unsigned workers[SZ_SETTINGS_MAX + SZ_UNTESTED_MAX])
+{
+	size_t count = next->again_count;
+	memcpy(workers, next->again, count * sizeof(workers[0]));
+	for (size_t i = 0; i < next->untested_count; i++) {
+		if (sz_sweep_add_setting(run->sweep, next->untested[i]) < SZ_SETTINGS_MAX)
+			workers[count++] = next->untested[i];
+	}
+	sz_shuffle(workers, count, &run->random);
+	return count;
+}
+
+static enum went run_block(struct run *run, const struct sz_next *next)
+{
+	unsigned workers[SZ_SETTINGS_MAX + SZ_UNTESTED_MAX];
+	size_t count = plan_block(run, next, workers);
+	run->block++;
+	for (size_t i = 0; i < count; i++) {
+		/* Already in its place: this only finds it. */
+		size_t setting = sz_sweep_add_setting(run->sweep, workers[i]);
+		if (go(run, setting, SZ_FOR_RACE) == WENT_NO_FURTHER)
+			return WENT_NO_FURTHER;
+		if (budget_is_spent(run))
+			break;
+	}
+	return WENT_WELL;
+}
+
+static enum went race(struct run *run)
+{
+	struct sz_next next;
+	while (!budget_is_spent(run)) {
+		size_t before = run->sweep->visit_count;
+		sz_advise_next(run->sweep, &next);
+		if (next.again_count + next.untested_count == 0)
+			break;
+		if (run_block(run, &next) == WENT_NO_FURTHER)
+			return WENT_NO_FURTHER;
+		if (run->sweep->visit_count == before)
+			break; /* nothing of the block could be measured */
+		if (sz_advise_sweep(run->sweep, run->err) < 0)
+			return WENT_NO_FURTHER;
+	}
+	return WENT_WELL;
+}
+
+/* --- how far it carries --- */
+
+/* The next larger setting that was measured; the same when there is none. */
+static size_t next_larger(const struct sz_sweep *sweep, size_t setting)
+{
+	for (size_t i = setting + 1; i < sweep->setting_count; i++) {
+		if (sweep->setting[i].measured)
+			return i;
+	}
+	return setting;
+}
+
+static enum went try_twice_the_clients(struct run *run)
+{
+	const struct sz_sweep *sweep = run->sweep;
+	size_t chosen = sweep->advice.setting;
+	if (!sweep->advice.recommended || run->config->load.clients > SZ_LOAD_CLIENTS_MAX / 2 ||
+	    budget_is_spent(run))
+		return WENT_WELL;
+	run->block++;
+	if (go(run, chosen, SZ_FOR_TWICE) == WENT_NO_FURTHER)
+		return WENT_NO_FURTHER;
+	size_t larger = next_larger(sweep, chosen);
+	return larger == chosen ? WENT_WELL : go(run, larger, SZ_FOR_TWICE);
+}
+
+/* --- all of it --- */
 
 static void describe_load(const struct sz_sweep_config *config, struct sz_sweep *sweep)
 {
@@ -220,24 +200,72 @@ static void describe_load(const struct sz_sweep_config *config, struct sz_sweep 
 	}
 }
 
+static int add_settings(struct sz_sweep *sweep, const unsigned *workers, size_t count,
+			struct sz_err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (sz_sweep_add_setting(sweep, workers[i]) == SZ_SETTINGS_MAX)
+			return sz_err_set(err, SZ_USAGE, 0, "more than %d worker counts",
+					  SZ_SETTINGS_MAX);
+	}
+	return 0;
+}
+
+static void mark_settings(const struct sz_sweep_config *config, struct sz_sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		struct sz_setting *setting = &sweep->setting[i];
+		setting->current = setting->workers == config->current;
+		for (size_t k = 0; k < config->documented.count; k++)
+			setting->documented |= setting->workers == config->documented.value[k];
+	}
+}
+
+static int list_settings(const struct sz_sweep_config *config, struct sz_sweep *sweep,
+			 struct sz_err *err)
+{
+	const struct sz_settings *asked = &config->workers, *documented = &config->documented;
+	if (add_settings(sweep, asked->value, asked->count, err) < 0 ||
+	    add_settings(sweep, documented->value, documented->count, err) < 0 ||
+	    add_settings(sweep, &config->current, config->current != 0, err) < 0)
+		return -1;
+	mark_settings(config, sweep);
+	return 0;
+}
+
+static enum went measure_all(struct run *run)
+{
+	struct sz_sweep *sweep = run->sweep;
+	enum went went = ascend(run);
+	if (sz_advise_sweep(sweep, run->err) < 0 || went == WENT_NO_FURTHER)
+		return WENT_NO_FURTHER;
+	sz_sweep_report(run->config, sweep, SZ_STEP_FIRST_ANSWER, 0, 0);
+	if (run->config->ascent_only)
+		return WENT_WELL;
+	went = race(run);
+	return went == WENT_WELL ? try_twice_the_clients(run) : went;
+}
+
 int sz_sweep_run(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err)
 {
 	/* Failures are told apart by their code even when the caller does not care. */
 	struct sz_err own = {0};
-	err = err ? err : &own;
+	struct run run = {.config = config,
+			  .sweep = sweep,
+			  .err = err ? err : &own,
+			  .start_ns = sz_now_ns(),
+			  .random = config->seed};
 	describe_load(config, sweep);
-	sweep->setting_count = config->workers.count;
-	for (size_t i = 0; i < sweep->setting_count; i++)
-		sweep->setting[i].workers = config->workers.value[i];
-
-	report(config, sweep, SZ_STEP_CALIBRATE, 0, 1.0);
-	if (sz_client_ceiling(config, &sweep->client_ceiling_rps, err) < 0) {
-		if (err->code != SZ_INTERRUPTED)
-			return sz_err_wrap(err, "measuring the load generator");
-		sweep->interrupted = true;
-	}
-	if (!sweep->interrupted && ascend(config, sweep, err) < 0)
+	sweep->seed = config->seed;
+	if (list_settings(config, sweep, run.err) < 0)
 		return -1;
-	sz_advise_sweep(sweep);
-	return 0;
+	sz_sweep_report(config, sweep, SZ_STEP_CALIBRATE, 0, 1.0);
+	if (sz_client_ceiling(config, &sweep->client_ceiling_rps, run.err) < 0) {
+		if (run.err->code != SZ_INTERRUPTED)
+			return sz_err_wrap(run.err, "measuring the load generator");
+		sweep->interrupted = true;
+	} else if (measure_all(&run) == WENT_NO_FURTHER && !sweep->interrupted) {
+		return -1;
+	}
+	return sz_advise_sweep(sweep, run.err);
 }

@@ -12,11 +12,35 @@
 #include "advise/advise.h"
 #include "base/mem.h"
 
-/* One row of a table: what a window showed at a setting. */
+/* One window as it might have been seen at a setting. */
 struct row {
 	unsigned workers;
 	double rps, mean_ms, p50_ms, cores;
 };
+
+static struct sz_window *add_window(struct sz_sweep *sweep, unsigned block, const struct row *row)
+{
+	size_t index = sz_sweep_add_setting(sweep, row->workers);
+	struct sz_visit *visit = sz_sweep_add_visit(sweep);
+	struct sz_window *window = &visit->window;
+	assert_non_null(visit);
+	visit->setting = index;
+	visit->block = block;
+	visit->purpose = block ? SZ_FOR_RACE : SZ_FOR_ASCENT;
+	visit->clients = 50;
+	visit->settled = true;
+	window->duration_s = 4;
+	window->ok = window->sent = (uint64_t)(row->rps * 4);
+	window->throughput_rps = row->rps;
+	window->latency_mean_ms = row->mean_ms;
+	window->latency_p50_ms = row->p50_ms;
+	window->tree_cores = row->cores;
+	window->cpu_s_per_request = row->cores / row->rps;
+	window->client_cores = 0.01;
+	window->workers = row->workers;
+	window->share = calloc(row->workers, sizeof(*window->share));
+	return window;
+}
 
 static void fill(struct sz_sweep *sweep, double cores, double alone_ms, const struct row *rows,
 		 size_t count)
@@ -26,22 +50,13 @@ static void fill(struct sz_sweep *sweep, double cores, double alone_ms, const st
 	sweep->clients = 50;
 	sweep->alone_latency_ms = alone_ms;
 	sweep->client_ceiling_rps = 1e6;
-	sweep->setting_count = count;
-	for (size_t i = 0; i < count; i++) {
-		struct sz_setting *setting = &sweep->setting[i];
-		struct sz_window *window = &setting->window;
-		setting->workers = rows[i].workers;
-		setting->measured = setting->settled = true;
-		window->duration_s = 4;
-		window->ok = window->sent = (uint64_t)(rows[i].rps * 4);
-		window->throughput_rps = rows[i].rps;
-		window->latency_mean_ms = rows[i].mean_ms;
-		window->latency_p50_ms = rows[i].p50_ms;
-		window->tree_cores = rows[i].cores;
-		window->cpu_s_per_request = rows[i].cores / rows[i].rps;
-		window->client_cores = 0.01;
-		window->workers = rows[i].workers;
-	}
+	for (size_t i = 0; i < count; i++)
+		add_window(sweep, 0, &rows[i]);
+}
+
+static void advise(struct sz_sweep *sweep)
+{
+	assert_int_equal(sz_advise_sweep(sweep, NULL), 0);
 }
 
 #define FILL(sweep, cores, alone_ms, rows) fill(sweep, cores, alone_ms, rows, SZ_ARRAY_LEN(rows))
@@ -69,7 +84,7 @@ static void cpu_bound_stops_at_the_cores(void **state)
 					  {4, 98.9, 505, 504, 1.99}};
 	struct sz_sweep sweep;
 	FILL(&sweep, 2, 20.1, rows);
-	sz_advise_sweep(&sweep);
+	advise(&sweep);
 	assert_int_equal(recommended(&sweep), 2);
 	assert_int_equal(sweep.advice.limit, SZ_CLASS_CPU_BOUND);
 	assert_int_equal(sweep.advice.grade, SZ_GRADE_WEAK);
@@ -88,8 +103,8 @@ static void client_on_the_same_cores_is_allowed_for(void **state)
 	static const struct row rows[] = {{1, 900, 55, 55, 1.0}, {2, 1600, 31, 31, 1.7}};
 	struct sz_sweep sweep;
 	FILL(&sweep, 2, 1.1, rows);
-	sweep.setting[1].window.client_cores = 0.25;
-	sz_advise_sweep(&sweep);
+	sweep.visits[1].window.client_cores = 0.25;
+	advise(&sweep);
 	assert_int_equal(sweep.advice.limit, SZ_CLASS_CPU_BOUND);
 	sz_sweep_fini(&sweep);
 }
@@ -103,7 +118,7 @@ static void waiting_needs_one(void **state)
 					  {4, 2470, 20.2, 20.2, 0.2}};
 	struct sz_sweep sweep;
 	FILL(&sweep, 2, 20.1, rows);
-	sz_advise_sweep(&sweep);
+	advise(&sweep);
 	assert_int_equal(recommended(&sweep), 1);
 	assert_int_equal(sweep.advice.limit, SZ_CLASS_WAITING);
 	assert_false(sweep.advice.saturated);
@@ -120,7 +135,7 @@ static void still_rising_is_said(void **state)
 					  {8, 364, 137, 122, 8.0}};
 	struct sz_sweep sweep;
 	FILL(&sweep, 16, 20, rows);
-	sz_advise_sweep(&sweep);
+	advise(&sweep);
 	assert_int_equal(recommended(&sweep), 8);
 	assert_true(sweep.advice.range_limited);
 	assert_true(warned(&sweep, "range-limited", "8"));
@@ -140,7 +155,7 @@ static void median_latency_does_not_decide(void **state)
 	};
 	struct sz_sweep sweep;
 	FILL(&sweep, 2, 0.1, rows);
-	sz_advise_sweep(&sweep);
+	advise(&sweep);
 	assert_int_equal(recommended(&sweep), 2);
 	sz_sweep_fini(&sweep);
 }
@@ -153,7 +168,7 @@ static void nagle_floor_is_no_answer(void **state)
 					  {4, 1190, 42, 44.0, 0.6}};
 	struct sz_sweep sweep;
 	FILL(&sweep, 2, 0.5, rows);
-	sz_advise_sweep(&sweep);
+	advise(&sweep);
 	assert_int_equal(recommended(&sweep), 0);
 	assert_int_equal(sweep.advice.status, SZ_STATUS_NO);
 	assert_int_equal(sweep.advice.limit, SZ_CLASS_NAGLE_FLOOR);
@@ -167,7 +182,7 @@ static void busy_cores_are_no_nagle_floor(void **state)
 	static const struct row rows[] = {{1, 1800, 27, 27, 1.0}, {2, 1150, 43, 43, 1.95}};
 	struct sz_sweep sweep;
 	FILL(&sweep, 2, 0.5, rows);
-	sz_advise_sweep(&sweep);
+	advise(&sweep);
 	assert_int_equal(recommended(&sweep), 1);
 	assert_false(warned(&sweep, "nagle-floor", ""));
 	sz_sweep_fini(&sweep);
@@ -179,8 +194,8 @@ static void disturbed_windows_never_decide(void **state)
 	static const struct row rows[] = {{1, 50, 1000, 1000, 1.0}, {2, 70, 700, 700, 1.4}};
 	struct sz_sweep sweep;
 	FILL(&sweep, 2, 20, rows);
-	sweep.setting[1].window.disturbed = 1u << SZ_DISTURBED_FOREIGN_CPU;
-	sz_advise_sweep(&sweep);
+	sweep.visits[1].window.disturbed = 1u << SZ_DISTURBED_FOREIGN_CPU;
+	advise(&sweep);
 	assert_int_equal(recommended(&sweep), 0);
 	assert_int_equal(sweep.advice.status, SZ_STATUS_UNTRUSTWORTHY);
 	assert_true(warned(&sweep, "disturbed", "at 2: other programs"));
@@ -193,8 +208,8 @@ static void failing_settings_are_no_candidates(void **state)
 	static const struct row rows[] = {{1, 50, 1000, 1000, 1.0}, {2, 400, 100, 100, 1.0}};
 	struct sz_sweep sweep;
 	FILL(&sweep, 2, 20, rows);
-	sweep.setting[1].window.errors = 100;
-	sz_advise_sweep(&sweep);
+	sweep.visits[1].window.errors = 100;
+	advise(&sweep);
 	assert_int_equal(recommended(&sweep), 1);
 	assert_int_equal(sweep.setting[1].verdict, SZ_INFEASIBLE);
 	assert_true(warned(&sweep, "infeasible", "2 workers: 100 of"));
@@ -207,7 +222,7 @@ static void idle_cores_with_a_queue_are_unknown(void **state)
 	static const struct row rows[] = {{1, 50, 1000, 1000, 0.05}, {2, 99, 500, 500, 0.1}};
 	struct sz_sweep sweep;
 	FILL(&sweep, 2, 20, rows);
-	sz_advise_sweep(&sweep);
+	advise(&sweep);
 	assert_int_equal(sweep.advice.limit, SZ_CLASS_UNKNOWN);
 	assert_true(sweep.advice.evidence_count >= 1);
 	assert_non_null(strstr(sweep.advice.runner_up, "cpu-bound"));
@@ -221,13 +236,12 @@ static void uneven_spread_is_told(void **state)
 	static const unsigned connections[] = {47, 1, 1, 1};
 	struct sz_sweep sweep;
 	FILL(&sweep, 2, 20, rows);
-	struct sz_window *window = &sweep.setting[1].window;
-	window->share = calloc(4, sizeof(*window->share));
+	struct sz_window *window = &sweep.visits[1].window;
 	for (size_t i = 0; i < 4; i++)
 		window->share[i].connections = connections[i];
 	window->connections_known = true;
 	window->imbalance = 47.0 * 4 / 50;
-	sz_advise_sweep(&sweep);
+	advise(&sweep);
 	assert_true(warned(&sweep, "uneven-spread", "47 of the 50"));
 	sz_sweep_fini(&sweep);
 }
@@ -242,18 +256,139 @@ static void interrupted_keeps_what_is_finished(void **state)
 	FILL(&sweep, 2, 20, rows);
 	sweep.setting[2].measured = false;
 	sweep.interrupted = true;
-	sz_advise_sweep(&sweep);
+	advise(&sweep);
 	assert_int_equal(sweep.advice.status, SZ_STATUS_INTERRUPTED);
 	assert_int_equal(recommended(&sweep), 2);
 	sz_sweep_fini(&sweep);
 
 	sz_sweep_init(&sweep);
-	sweep.setting_count = 3;
+	sz_sweep_add_setting(&sweep, 1);
 	sweep.interrupted = true;
-	sz_advise_sweep(&sweep);
+	advise(&sweep);
 	assert_int_equal(sweep.advice.status, SZ_STATUS_INTERRUPTED);
 	assert_int_equal(recommended(&sweep), 0);
 	sz_sweep_fini(&sweep);
+}
+
+/* --- repeats --- */
+
+static struct sz_next next_of(const struct sz_sweep *sweep)
+{
+	struct sz_next next;
+	sz_advise_next(sweep, &next);
+	return next;
+}
+
+static void repeats_decide(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 49.6, 1008, 1008, 1.0},
+					  {2, 98.4, 508, 507, 1.98},
+					  {4, 98.9, 505, 504, 1.99}};
+	static const struct row again[] = {{4, 97.5, 512, 512, 1.99},
+					   {1, 49.0, 1020, 1020, 1.0},
+					   {2, 97.2, 514, 514, 1.98}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 20.1, rows);
+	advise(&sweep);
+	assert_int_equal(sweep.advice.grade, SZ_GRADE_WEAK);
+	/* All three: 2 and 4 may be the answer, 1 stands just below. */
+	assert_int_equal(next_of(&sweep).again_count, 3);
+	for (size_t i = 0; i < SZ_ARRAY_LEN(again); i++)
+		add_window(&sweep, 1, &again[i]);
+	advise(&sweep);
+	assert_int_equal(recommended(&sweep), 2);
+	assert_int_equal(sweep.advice.grade, SZ_GRADE_DECIDED);
+	assert_int_equal(sweep.setting[0].verdict, SZ_INFERIOR);
+	assert_int_equal(sweep.setting[1].verdict, SZ_ACCEPTED);
+	assert_int_equal(sweep.setting[1].windows, 2);
+	assert_true(sweep.setting[1].throughput_low_rps < 97.8);
+	assert_true(sweep.setting[1].throughput_high_rps > 97.8);
+	assert_int_equal(next_of(&sweep).again_count, 0);
+	assert_int_equal(next_of(&sweep).untested_count, 0);
+	sz_sweep_fini(&sweep);
+}
+
+static void far_below_is_not_repeated(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 58, 860, 1061, 1.0},
+					  {2, 102, 490, 528, 2.0},
+					  {4, 192, 260, 249, 4.0},
+					  {8, 364, 137, 122, 8.0}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 16, 20, rows);
+	advise(&sweep);
+	struct sz_next next = next_of(&sweep);
+	assert_int_equal(next.again_count, 2);
+	assert_int_equal(next.again[0], 4);
+	assert_int_equal(next.again[1], 8);
+	sz_sweep_fini(&sweep);
+}
+
+static void a_clean_window_replaces_a_disturbed_one(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 50, 1000, 1000, 1.0}, {2, 70, 700, 700, 1.4}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 20, rows);
+	sweep.visits[1].window.disturbed = 1u << SZ_DISTURBED_STEAL;
+	advise(&sweep);
+	struct sz_next next = next_of(&sweep);
+	assert_int_equal(next.again_count, 1);
+	assert_int_equal(next.again[0], 2);
+	add_window(&sweep, 1, &(struct row){1, 50, 1000, 1000, 1.0});
+	add_window(&sweep, 1, &(struct row){2, 99, 505, 505, 2.0});
+	advise(&sweep);
+	assert_int_equal(recommended(&sweep), 2);
+	assert_int_equal(sweep.setting[1].windows, 2);
+	assert_int_equal(sweep.setting[1].disturbed, 1);
+	assert_true(sweep.setting[1].window.throughput_rps == 99);
+	sz_sweep_fini(&sweep);
+}
+
+static void unsaturated_is_decided_by_repeats(void **state)
+{
+	(void)state;
+	static const struct row row = {1, 2440, 20.3, 20.2, 0.2};
+	struct sz_sweep sweep;
+	fill(&sweep, 2, 20.1, &row, 1);
+	advise(&sweep);
+	assert_int_equal(sweep.advice.grade, SZ_GRADE_WEAK);
+	assert_int_equal(next_of(&sweep).again_count, 1);
+	add_window(&sweep, 1, &row);
+	add_window(&sweep, 2, &row);
+	advise(&sweep);
+	assert_int_equal(sweep.advice.grade, SZ_GRADE_DECIDED);
+	assert_int_equal(next_of(&sweep).again_count, 0);
+	sz_sweep_fini(&sweep);
+}
+
+/* Twice the clients: does the same count still do? */
+static void reach_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		double chosen_rps, larger_rps;
+		const char *words;
+	} cases[] = {{98, 99, "from 50 to 100 clients"}, {98, 140, "for about 50 clients only"}};
+	static const struct row rows[] = {{2, 98.4, 508, 507, 1.98}, {4, 98.9, 505, 504, 1.99}};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
+		struct sz_sweep sweep;
+		FILL(&sweep, 2, 20.1, rows);
+		add_window(&sweep, 1, &(struct row){2, cases[i].chosen_rps, 1000, 1000, 2});
+		add_window(&sweep, 1, &(struct row){4, cases[i].larger_rps, 1000, 1000, 2});
+		for (size_t k = 2; k < 4; k++) {
+			sweep.visits[k].purpose = SZ_FOR_TWICE;
+			sweep.visits[k].clients = 100;
+		}
+		advise(&sweep);
+		assert_int_equal(recommended(&sweep), 2);
+		assert_non_null(strstr(sweep.advice.reach, cases[i].words));
+		/* They are no part of the comparison itself. */
+		assert_int_equal(sweep.setting[0].windows, 1);
+		sz_sweep_fini(&sweep);
+	}
 }
 
 int main(void)
@@ -271,6 +406,11 @@ int main(void)
 		cmocka_unit_test(idle_cores_with_a_queue_are_unknown),
 		cmocka_unit_test(uneven_spread_is_told),
 		cmocka_unit_test(interrupted_keeps_what_is_finished),
+		cmocka_unit_test(repeats_decide),
+		cmocka_unit_test(far_below_is_not_repeated),
+		cmocka_unit_test(a_clean_window_replaces_a_disturbed_one),
+		cmocka_unit_test(unsaturated_is_decided_by_repeats),
+		cmocka_unit_test(reach_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,14 +33,18 @@ static void assert_golden(const struct sz_buf *view, const char *name)
 		assert_string_equal(view->data, golden);
 }
 
-static void fill_setting(struct sz_setting *setting, unsigned workers, double rps, double p50_ms)
+static void add_visit(struct sz_sweep *sweep, unsigned workers, double rps, double p50_ms)
 {
-	struct sz_window *window = &setting->window;
-	setting->workers = workers;
-	setting->measured = setting->settled = true;
-	setting->ready_s = 0.05;
-	setting->start_cpu_s = 0.01;
-	setting->exit_s = 0.02;
+	size_t index = sz_sweep_add_setting(sweep, workers);
+	struct sz_visit *visit = sz_sweep_add_visit(sweep);
+	assert_non_null(visit);
+	struct sz_window *window = &visit->window;
+	visit->setting = index;
+	visit->clients = 50;
+	visit->settled = true;
+	visit->ready_s = 0.05;
+	visit->start_cpu_s = 0.01;
+	visit->exit_s = 0.02;
 	window->duration_s = 4.0;
 	window->ok = window->sent = (uint64_t)(4 * rps);
 	window->throughput_rps = rps;
@@ -78,10 +82,9 @@ static void fill_sweep(struct sz_sweep *sweep)
 	sweep->clients = 50;
 	sweep->alone_latency_ms = 20.1;
 	sweep->client_ceiling_rps = 90000;
-	sweep->setting_count = 2;
-	fill_setting(&sweep->setting[0], 1, 49.6, 1008);
-	fill_setting(&sweep->setting[1], 2, 98.4, 507);
-	sz_advise_sweep(sweep);
+	add_visit(sweep, 1, 49.6, 1008);
+	add_visit(sweep, 2, 98.4, 507);
+	assert_int_equal(sz_advise_sweep(sweep, NULL), 0);
 }
 
 static void sweep_text_is_golden(void **state)
@@ -146,10 +149,9 @@ static void nothing_measured_is_null_everywhere(void **state)
 	struct sz_sweep sweep;
 	sz_autobuf struct sz_buf json = {0}, text = {0};
 	sz_sweep_init(&sweep);
-	sweep.setting_count = 1;
-	sweep.setting[0].workers = 1;
+	sz_sweep_add_setting(&sweep, 1);
 	sweep.interrupted = true;
-	sz_advise_sweep(&sweep);
+	assert_int_equal(sz_advise_sweep(&sweep, NULL), 0);
 	sz_report_sweep_json(&sweep, &json);
 	sz_report_sweep_text(&sweep, &text);
 	assert_null(strstr(text.data, "nan"));

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Comparing the settings by all their windows, and what to measure next.
+ */
+#include "advise/inside.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "stat/dunnett.h"
+
+size_t sz_setting_index(const struct sz_sweep *sweep, unsigned workers)
+{
+	size_t i = 0;
+	while (i < sweep->setting_count && sweep->setting[i].workers != workers)
+		i++;
+	return i;
+}
+
+int sz_select_setting(const struct sz_sweep *sweep, struct sz_selection *selection,
+		      struct sz_err *err)
+{
+	static const struct sz_select_rule rule = {SZ_DELTA, SZ_CONFIDENCE};
+	size_t count = 0;
+	sz_autofree struct sz_observation *observations =
+		calloc(sweep->visit_count + 1, sizeof(*observations));
+	if (!observations)
+		return sz_err_nomem(err);
+	for (size_t i = 0; i < sweep->visit_count; i++) {
+		const struct sz_visit *visit = &sweep->visits[i];
+		const struct sz_setting *setting = &sweep->setting[visit->setting];
+		if (visit->purpose == SZ_FOR_TWICE || visit->window.disturbed ||
+		    setting->verdict == SZ_INFEASIBLE)
+			continue;
+		observations[count++] = (struct sz_observation){visit->block, setting->workers,
+								visit->window.throughput_rps};
+	}
+	return sz_select(observations, count, &rule, selection, err);
+}
+
+/* 95 % interval of a setting's throughput, from what the fit leaves over. */
+static void fill_interval(struct sz_setting *setting, const struct sz_selection *selection)
+{
+	unsigned clean = setting->windows - setting->disturbed;
+	setting->throughput_low_rps = setting->throughput_high_rps = SZ_NAN;
+	if (selection->df == 0 || clean == 0)
+		return;
+	double half =
+		sz_t_quantile((double)selection->df, 0.975) * selection->residual_sd / sqrt(clean);
+	setting->throughput_low_rps = setting->window.throughput_rps * exp(-half);
+	setting->throughput_high_rps = setting->window.throughput_rps * exp(half);
+}
+
+void sz_copy_verdicts(struct sz_sweep *sweep, const struct sz_selection *selection)
+{
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct sz_candidate *candidate = &selection->candidate[i];
+		struct sz_setting *setting =
+			&sweep->setting[sz_setting_index(sweep, candidate->setting)];
+		setting->verdict = candidate->verdict;
+		fill_interval(setting, selection);
+	}
+}
+
+static void again(struct sz_next *next, unsigned workers)
+{
+	for (size_t i = 0; i < next->again_count; i++) {
+		if (next->again[i] == workers)
+			return;
+	}
+	next->again[next->again_count++] = workers;
+}
+
+/* Settings of which no window counts yet, though one could. */
+static void add_disturbed(const struct sz_sweep *sweep, struct sz_next *next)
+{
+	enum { PATIENCE = 4 }; /* windows, after which the machine is simply too noisy */
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (setting->measured && setting->window.disturbed && setting->windows < PATIENCE)
+			again(next, setting->workers);
+	}
+}
+
+/* After the ascent alone nothing is known of the noise: repeat what may be
+ * the answer, and what stands just below it. A setting far below the best
+ * keeps its one window and is judged by the noise of the others. */
+static void add_promising(const struct sz_selection *selection, struct sz_next *next)
+{
+	const double promising = 0.7;
+	for (size_t i = 0; i < selection->count; i++) {
+		bool below = i + 1 == selection->selected;
+		if (below || selection->candidate[i].ratio_to_best >= promising)
+			again(next, selection->candidate[i].setting);
+	}
+}
+
+void sz_advise_next(const struct sz_sweep *sweep, struct sz_next *next)
+{
+	struct sz_selection selection;
+	*next = (struct sz_next){0};
+	if (sz_has_nagle_floor(sweep))
+		return;
+	if (sz_smallest_is_enough(sweep)) {
+		const struct sz_setting *first = &sweep->setting[sz_smallest_setting(sweep)];
+		if (first->windows - first->disturbed < SZ_REPEATS)
+			again(next, first->workers);
+		return;
+	}
+	add_disturbed(sweep, next);
+	if (sz_select_setting(sweep, &selection, NULL) < 0 || selection.count < 2)
+		return;
+	if (selection.df == 0) {
+		add_promising(&selection, next);
+		return;
+	}
+	unsigned race[SZ_SETTINGS_MAX];
+	size_t count = sz_select_race(&selection, race);
+	next->untested_count = sz_select_untested(&selection, next->untested);
+	/* What is new is measured in one block with what it is compared with. */
+	if (next->untested_count) {
+		again(next, selection.candidate[selection.selected].setting);
+		again(next, selection.candidate[selection.best].setting);
+	}
+	for (size_t i = 0; i < count; i++)
+		again(next, race[i]);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "study/visit.h"
+
+#include <stdio.h>
+#include <sys/utsname.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "measure/measure.h"
+#include "os/limits.h"
+#include "target/target.h"
+
+/* One client alone: enough requests for a mean, soon over when they are slow. */
+static const struct {
+	uint64_t min_ns, max_ns, requests;
+} alone_span = {300 * SZ_NS_PER_MS, 3 * SZ_NS_PER_S, 30};
+
+/* What one visit works with. */
+struct here {
+	const struct sz_sweep_config *config;
+	const struct sz_visit_plan *plan;
+	struct sz_sweep *sweep;
+	struct sz_visit *visit;
+	struct sz_target *target;
+	struct sz_limits limits;
+};
+
+void sz_sweep_report(const struct sz_sweep_config *config, const struct sz_sweep *sweep,
+		     enum sz_step step, size_t setting, double expected_s)
+{
+	const struct sz_progress progress = {.step = step,
+					     .setting = setting,
+					     .expected_s = expected_s};
+	if (config->progress)
+		config->progress(config->arg, sweep, &progress);
+}
+
+static void report(const struct here *here, enum sz_step step, uint64_t expected_ns)
+{
+	sz_sweep_report(here->config, here->sweep, step, here->plan->setting,
+			sz_ns_to_s(expected_ns));
+}
+
+uint64_t sz_window_max_ns(const struct sz_sweep_config *config)
+{
+	return config->window_ns > SZ_WINDOW_MAX_NS ? config->window_ns : SZ_WINDOW_MAX_NS;
+}
+
+static void describe_machine(const struct sz_limits *limits, struct sz_machine *machine)
+{
+	struct utsname kernel;
+	machine->cores_allowed = limits->cores;
+	machine->cpus_allowed = limits->cpus;
+	machine->cpus_online = limits->cpus_online;
+	machine->memory_limit_bytes = limits->memory_bytes;
+	machine->memory_limited = limits->memory_limited;
+	snprintf(machine->cores_from, sizeof(machine->cores_from), "%s", limits->cores_from);
+	snprintf(machine->memory_from, sizeof(machine->memory_from), "%s", limits->memory_from);
+	snprintf(machine->unseen, sizeof(machine->unseen), "%s", limits->unseen);
+	if (uname(&kernel) == 0)
+		snprintf(machine->kernel, sizeof(machine->kernel), "%s %.30s", kernel.sysname,
+			 kernel.release);
+}
+
+/* R1 and D1: the service with nobody else in the queue. */
+static int measure_alone(struct here *here, struct sz_err *err)
+{
+	__attribute__((cleanup(sz_window_fini))) struct sz_window window;
+	sz_window_init(&window);
+	struct sz_measure_config measure = {
+		.os = &here->config->os,
+		.limits = &here->limits,
+		.guard_pid = sz_target_guard_pid(here->target),
+		.load = here->config->load,
+		.window_min_ns = alone_span.min_ns,
+		.window_max_ns = alone_span.max_ns,
+		.window_requests = alone_span.requests,
+	};
+	measure.load.clients = 1;
+	measure.load.warmup_ns = 100 * SZ_NS_PER_MS;
+	report(here, SZ_STEP_ALONE, alone_span.min_ns);
+	if (sz_measure_window(&measure, &window, err) < 0)
+		return sz_err_wrap(err, "one client alone");
+	here->sweep->alone_latency_ms = window.latency_mean_ms;
+	here->sweep->alone_cpu_s_per_request = window.cpu_s_per_request;
+	here->sweep->alone_requests = window.ok;
+	return 0;
+}
+
+/* The window, and once more when something external disturbed it. */
+static int measure_gated(struct here *here, struct sz_err *err)
+{
+	enum { TRIES = 2 };
+	const struct sz_sweep_config *config = here->config;
+	struct sz_measure_config measure = {
+		.os = &config->os,
+		.limits = &here->limits,
+		.guard_pid = sz_target_guard_pid(here->target),
+		.load = config->load,
+		.window_min_ns = config->window_ns,
+		.window_max_ns = sz_window_max_ns(config),
+		.window_requests = SZ_WINDOW_REQUESTS,
+	};
+	measure.load.clients = here->visit->clients;
+	for (unsigned try = 0; try < TRIES; try++) {
+		report(here, try ? SZ_STEP_AGAIN : SZ_STEP_LOAD,
+		       config->load.warmup_ns + config->window_ns);
+		here->visit->retries = try;
+		if (sz_measure_window(&measure, &here->visit->window, err) < 0)
+			return -1;
+		if (!here->visit->window.disturbed)
+			break;
+	}
+	return sz_target_alive(here->target, err) ? 0 : -1;
+}
+
+static int measure_setting(struct here *here, struct sz_err *err)
+{
+	const struct sz_sweep_config *config = here->config;
+	struct sz_visit *visit = here->visit;
+	struct sz_ready ready;
+	if (sz_target_wait_ready(here->target, &ready, err) < 0)
+		return -1;
+	visit->ready_s = sz_ns_to_s(ready.ready_ns);
+	visit->start_cpu_s = sz_ns_to_s(ready.start_cpu_ns);
+	visit->settled = ready.settled;
+	if (sz_limits_read(&config->os, sz_target_pid(here->target), &here->limits, err) < 0)
+		return -1;
+	/* The service's own limits: its command may narrow them (taskset). */
+	describe_machine(&here->limits, &here->sweep->machine);
+	if (here->sweep->alone_requests == 0 && measure_alone(here, err) < 0)
+		return -1;
+	return measure_gated(here, err);
+}
+
+static int start(struct here *here, struct sz_err *err)
+{
+	const struct sz_sweep_config *config = here->config;
+	struct sz_binding bindings[] = {{.name = "workers"}, {.name = "port"}};
+	snprintf(bindings[0].value, sizeof(bindings[0].value), "%u",
+		 here->sweep->setting[here->plan->setting].workers);
+	snprintf(bindings[1].value, sizeof(bindings[1].value), "%u", config->load.url.port);
+	const struct sz_target_config target = {
+		.argv = config->argv,
+		.env = config->env,
+		.ready_url = config->ready_url,
+		.addr = config->load.addr,
+		.ready_timeout_ns = config->ready_timeout_ns,
+		.stop_timeout_ns = config->stop_timeout_ns,
+	};
+	report(here, SZ_STEP_START, SZ_NS_PER_S);
+	return sz_target_start(&config->os, &target, bindings, SZ_ARRAY_LEN(bindings),
+			       &here->target, err);
+}
+
+static void stop(struct here *here)
+{
+	struct sz_stopped stopped;
+	report(here, SZ_STEP_STOP, SZ_NS_PER_S);
+	sz_target_stop(here->target, &stopped);
+	here->visit->exit_s = sz_ns_to_s(stopped.exit_ns);
+	here->visit->killed = stopped.killed;
+}
+
+/* Start, measure, stop; here->visit is filled when it went well. */
+static int visit(struct here *here, struct sz_err *err)
+{
+	if (start(here, err) < 0)
+		return -1;
+	int status = measure_setting(here, err);
+	/* A load that failed because the service died is told by its death. */
+	if (status < 0 && err->code == SZ_MACHINE)
+		sz_target_alive(here->target, err);
+	stop(here);
+	return status;
+}
+
+int sz_visit_setting(const struct sz_sweep_config *config, struct sz_sweep *sweep,
+		     const struct sz_visit_plan *plan, struct sz_err *err)
+{
+	struct here here = {.config = config, .plan = plan, .sweep = sweep};
+	here.visit = sz_sweep_add_visit(sweep);
+	if (!here.visit)
+		return sz_err_nomem(err);
+	here.visit->setting = plan->setting;
+	here.visit->block = plan->block;
+	here.visit->purpose = plan->purpose;
+	here.visit->clients = config->load.clients * (plan->purpose == SZ_FOR_TWICE ? 2 : 1);
+	if (visit(&here, err) == 0)
+		return 0;
+	/* A visit that failed is no visit: what it means is the caller's to note. */
+	sz_window_fini(&here.visit->window);
+	sweep->visit_count--;
+	return -1;
+}

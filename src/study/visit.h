@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One visit of a sweep: start the service afresh at a setting, take its
+ * window, stop it.
+ */
+#ifndef SZ_STUDY_VISIT_H
+#define SZ_STUDY_VISIT_H
+
+#include "study/study.h"
+
+struct sz_visit_plan {
+	size_t setting; /* index */
+	unsigned block;
+	enum sz_purpose purpose;
+};
+
+/* Adds a visit to the sweep. The first one of a sweep also measures one client
+ * alone. On failure nothing is added: SZ_INTERRUPTED, or why the setting could
+ * not be measured. err must not be NULL. */
+int sz_visit_setting(const struct sz_sweep_config *config, struct sz_sweep *sweep,
+		     const struct sz_visit_plan *plan, struct sz_err *err);
+
+uint64_t sz_window_max_ns(const struct sz_sweep_config *config);
+
+void sz_sweep_report(const struct sz_sweep_config *config, const struct sz_sweep *sweep,
+		     enum sz_step step, size_t setting, double expected_s);
+
+#endif
