@@ -18,6 +18,11 @@
 #define SZ_UNSATURATED_RATIO 1.1
 /* A CPU-bound service keeps its share of the cores at least this busy. */
 #define SZ_BUSY_RATIO 0.90
+/* One worker with this many times its share of the connections is a warning. */
+#define SZ_UNEVEN 2.0
+/* X R1 / N within this of 1: a worker has one request in hand. R1 holds what
+ * the handler does beside the limiting thing, so it is never exact. */
+#define SZ_ONE_AT_A_TIME 0.15
 /* More failed requests than this, and a setting's numbers mean nothing. */
 #define SZ_ERROR_RATIO 0.01
 

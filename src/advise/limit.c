@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What limits the service: one rule per class, tried in the order of the
- * table; the first that holds names the class, and the next best is told as
- * the runner-up with what speaks against it. "unknown" is an answer.
+ * table; the first that holds names the class, and the nearest of the others
+ * is told as the runner-up, with what speaks against it. "unknown" is an
+ * answer.
  */
 #include "advise/inside.h"
 
@@ -11,12 +12,13 @@
 
 #include "base/mem.h"
 
-/* What all rules look at: the setting the answer is about. */
+/* What all rules look at. */
 struct view {
-	struct sz_sweep *sweep;
-	const struct sz_setting *setting;
-	double cores;       /* the service could have used: its workers, at most what is allowed */
-	double busy_ratio;  /* of those */
+	const struct sz_sweep *sweep;
+	const struct sz_setting *setting; /* the one the answer is about; NULL: none to trust */
+	const struct sz_setting *largest; /* that may decide */
+	double cores;       /* the setting could use: its workers, at most what is allowed */
+	double busy_ratio;  /* of those, less what the client took */
 	double queue_ratio; /* R / R1 */
 };
 
@@ -24,28 +26,141 @@ struct rule {
 	enum sz_class limit;
 	bool (*holds)(const struct view *view);
 	void (*explain)(const struct view *view, struct sz_advice *advice);
-	/* What speaks against it, when it does not hold. */
+	/* What speaks against it when it does not hold; NULL: never a runner-up. */
 	void (*against)(const struct view *view, char *text, size_t size);
 };
+
+static bool is_busy(const struct view *view)
+{
+	return view->busy_ratio >= SZ_BUSY_RATIO;
+}
+
+/* --- nothing to trust --- */
+
+/* Share of the measured settings that this disturbance spoilt. */
+static bool spoilt_by(const struct view *view, uint32_t bits)
+{
+	unsigned measured = 0, spoilt = 0;
+	for (size_t i = 0; i < view->sweep->setting_count; i++) {
+		measured += view->sweep->setting[i].measured;
+		spoilt += (view->sweep->setting[i].window.disturbed & bits) != 0;
+	}
+	return !view->setting && spoilt * 2 > measured;
+}
+
+static bool client_holds(const struct view *view)
+{
+	return spoilt_by(view, 1u << SZ_DISTURBED_CLIENT);
+}
+
+static void client_explain(const struct view *view, struct sz_advice *advice)
+{
+	sz_evidence(advice,
+		    "the load generator was at its own limit in most windows; its ceiling "
+		    "here is %.0f req/s",
+		    view->sweep->client_ceiling_rps);
+}
+
+static bool noisy_holds(const struct view *view)
+{
+	return spoilt_by(view, 1u << SZ_DISTURBED_FOREIGN_CPU | 1u << SZ_DISTURBED_STEAL);
+}
+
+static void noisy_explain(const struct view *view, struct sz_advice *advice)
+{
+	for (size_t i = 0; i < view->sweep->setting_count; i++) {
+		const struct sz_setting *setting = &view->sweep->setting[i];
+		if (setting->measured)
+			sz_evidence(advice,
+				    "at %u: other programs used %.2f cores, the hypervisor took "
+				    "%.1f %%",
+				    setting->workers, setting->window.foreign_cores,
+				    setting->window.steal_ratio * 100);
+	}
+}
+
+/* --- nagle-floor --- */
+
+static bool nagle_holds(const struct view *view)
+{
+	return view->setting && sz_has_nagle_floor(view->sweep);
+}
+
+static void nagle_explain(const struct view *view, struct sz_advice *advice)
+{
+	for (size_t i = 0; i < view->sweep->setting_count; i++) {
+		const struct sz_setting *setting = &view->sweep->setting[i];
+		if (setting->measured)
+			sz_evidence(advice, "p50 at %u worker%s: %.1f ms", setting->workers,
+				    setting->workers == 1 ? "" : "s",
+				    setting->window.latency_p50_ms);
+	}
+	sz_evidence(advice, "40 ms is the client kernel's delayed acknowledgement, and the cores "
+			    "are not busy");
+}
+
+/* --- uneven-spread --- */
+
+/* The worker with the least CPU time, as a ratio of an even share. */
+static double least_share(const struct sz_window *window)
+{
+	double total = 0, least = INFINITY;
+	for (unsigned i = 0; i < window->workers; i++) {
+		total += window->share[i].cpu_cores;
+		least = fmin(least, window->share[i].cpu_cores);
+	}
+	return total > 0 ? least * window->workers / total : SZ_NAN;
+}
+
+static bool is_flat(const struct view *view)
+{
+	const struct sz_setting *first = &view->sweep->setting[sz_smallest_setting(view->sweep)];
+	double gain = view->largest->window.throughput_rps / first->window.throughput_rps;
+	double growth = (double)view->largest->workers / first->workers;
+	return growth > 1 && gain < 1 + (growth - 1) / 2;
+}
+
+static bool uneven_holds(const struct view *view)
+{
+	if (!view->setting)
+		return false;
+	const struct sz_window *window = &view->largest->window;
+	double idle =
+		view->sweep->machine.cores_allowed - window->tree_cores - window->client_cores;
+	return window->imbalance >= SZ_UNEVEN && least_share(window) < 0.5 && is_flat(view) &&
+	       idle > (1 - SZ_BUSY_RATIO) * view->sweep->machine.cores_allowed;
+}
+
+static void uneven_explain(const struct view *view, struct sz_advice *advice)
+{
+	const struct sz_window *window = &view->largest->window;
+	sz_evidence(advice,
+		    "at %u workers one holds %.1f x its share of the connections, and another gets "
+		    "%.0f %% of its share of the CPU time",
+		    view->largest->workers, window->imbalance, least_share(window) * 100);
+	sz_evidence(advice, "throughput stays flat while %.2f of %.2f cores are used",
+		    window->tree_cores, view->sweep->machine.cores_allowed);
+}
 
 /* --- waiting --- */
 
 static bool waiting_holds(const struct view *view)
 {
-	return !view->setting->saturated;
+	return view->setting && !view->setting->saturated;
 }
 
 static void waiting_explain(const struct view *view, struct sz_advice *advice)
 {
+	const struct sz_sweep *sweep = view->sweep;
 	const struct sz_window *window = &view->setting->window;
 	sz_evidence(advice,
 		    "with %u clients the mean latency is %.1f ms, %.2f x that of one client alone "
 		    "(%.1f ms): nobody queues",
-		    view->sweep->clients, window->latency_mean_ms, view->queue_ratio,
-		    view->sweep->alone_latency_ms);
+		    sweep->clients, window->latency_mean_ms, view->queue_ratio,
+		    sweep->alone_latency_ms);
 	sz_evidence(advice, "throughput is what %u clients can ask for: %u / %.1f ms = %.0f req/s",
-		    view->sweep->clients, view->sweep->clients, view->sweep->alone_latency_ms,
-		    view->sweep->clients / view->sweep->alone_latency_ms * 1e3);
+		    sweep->clients, sweep->clients, sweep->alone_latency_ms,
+		    sweep->clients / sweep->alone_latency_ms * 1e3);
 	sz_evidence(advice, "CPU used: %.2f of %.2f cores", window->tree_cores, view->cores);
 }
 
@@ -56,18 +171,43 @@ static void waiting_against(const struct view *view, char *text, size_t size)
 		 view->sweep->clients, view->queue_ratio);
 }
 
+/* --- oversubscribed --- */
+
+/* The answer itself lies beyond the cores, and more is worse. */
+static bool oversubscribed_holds(const struct view *view)
+{
+	if (!view->setting || !is_busy(view))
+		return false;
+	const struct sz_window *chosen = &view->setting->window;
+	const struct sz_window *largest = &view->largest->window;
+	return view->setting->workers >= 2 * view->sweep->machine.cores_allowed &&
+	       view->largest != view->setting && view->largest->verdict == SZ_INFERIOR &&
+	       !(largest->runqueue_cores <= chosen->runqueue_cores);
+}
+
+static void oversubscribed_explain(const struct view *view, struct sz_advice *advice)
+{
+	sz_evidence(advice, "from %u to %u workers throughput falls from %.0f to %.0f req/s",
+		    view->setting->workers, view->largest->workers,
+		    view->setting->window.throughput_rps, view->largest->window.throughput_rps);
+	sz_evidence(advice, "threads waiting for a CPU: %.1f at %u, %.1f at %u",
+		    view->setting->window.runqueue_cores, view->setting->workers,
+		    view->largest->window.runqueue_cores, view->largest->workers);
+}
+
 /* --- cpu-bound --- */
 
 static bool cpu_bound_holds(const struct view *view)
 {
-	return view->busy_ratio >= SZ_BUSY_RATIO;
+	return view->setting && is_busy(view);
 }
 
 static void cpu_bound_explain(const struct view *view, struct sz_advice *advice)
 {
 	const struct sz_window *window = &view->setting->window;
-	sz_evidence(advice, "at %u workers the service used %.2f of the %.2f cores it can use",
-		    view->setting->workers, window->tree_cores, view->cores);
+	sz_evidence(advice, "at %u worker%s the service used %.2f of the %.2f cores it can use",
+		    view->setting->workers, view->setting->workers == 1 ? "" : "s",
+		    window->tree_cores, view->cores);
 	sz_evidence(advice,
 		    "each request costs %.2f ms of CPU, so %.2f cores end at %.1f req/s; measured "
 		    "%.1f",
@@ -85,49 +225,92 @@ static void cpu_bound_against(const struct view *view, char *text, size_t size)
 		 view->setting->window.tree_cores, view->cores);
 }
 
-/* --- nagle-floor --- */
+/* --- serialised --- */
 
-static bool nagle_holds(const struct view *view)
+/* X R1 / N: how many requests each worker has in hand at once. */
+static double at_once(const struct view *view, const struct sz_setting *setting)
 {
-	return sz_has_nagle_floor(view->sweep);
+	return setting->window.throughput_rps * view->sweep->alone_latency_ms / 1e3 /
+	       setting->workers;
 }
 
-static void nagle_explain(const struct view *view, struct sz_advice *advice)
+/* Every worker of every setting handles one request at a time. */
+static bool serialised_holds(const struct view *view)
 {
+	if (!view->setting || !view->setting->saturated)
+		return false;
 	for (size_t i = 0; i < view->sweep->setting_count; i++) {
 		const struct sz_setting *setting = &view->sweep->setting[i];
-		if (setting->measured)
-			sz_evidence(advice, "p50 at %u worker%s: %.1f ms", setting->workers,
-				    setting->workers == 1 ? "" : "s",
-				    setting->window.latency_p50_ms);
+		if (sz_setting_decides(setting) && setting->saturated &&
+		    fabs(at_once(view, setting) - 1) > SZ_ONE_AT_A_TIME)
+			return false;
 	}
-	sz_evidence(advice, "40 ms is the client kernel's delayed acknowledgement, and the cores "
-			    "are not busy");
+	return true;
 }
 
-/* In order of what they would explain away. A rule without `against` is never
- * a runner-up. */
+static void serialised_explain(const struct view *view, struct sz_advice *advice)
+{
+	sz_evidence(advice,
+		    "%u worker%s at %.1f req/s with %.1f ms each: %.2f requests in hand per "
+		    "worker, "
+		    "so they are handled one at a time",
+		    view->setting->workers, view->setting->workers == 1 ? "" : "s",
+		    view->setting->window.throughput_rps, view->sweep->alone_latency_ms,
+		    at_once(view, view->setting));
+	sz_evidence(advice, "while it used only %.2f of the %.2f cores it can use",
+		    view->setting->window.tree_cores, view->cores);
+}
+
+static void serialised_against(const struct view *view, char *text, size_t size)
+{
+	snprintf(text, size, "serialised: each worker has %.2f requests in hand, not one",
+		 at_once(view, view->setting));
+}
+
+/* In order of what they would explain away; see the top. */
 static const struct rule rules[] = {
+	{SZ_CLASS_CLIENT_BOUND, client_holds, client_explain, NULL},
+	{SZ_CLASS_NOISY, noisy_holds, noisy_explain, NULL},
 	{SZ_CLASS_NAGLE_FLOOR, nagle_holds, nagle_explain, NULL},
+	{SZ_CLASS_UNEVEN_SPREAD, uneven_holds, uneven_explain, NULL},
 	{SZ_CLASS_WAITING, waiting_holds, waiting_explain, waiting_against},
+	{SZ_CLASS_OVERSUBSCRIBED, oversubscribed_holds, oversubscribed_explain, NULL},
 	{SZ_CLASS_CPU_BOUND, cpu_bound_holds, cpu_bound_explain, cpu_bound_against},
+	{SZ_CLASS_SERIALISED, serialised_holds, serialised_explain, serialised_against},
+};
+
+/* Who explains best why it is not this one: per class, the next in question. */
+static const enum sz_class runners_up[] = {
+	[SZ_CLASS_UNKNOWN] = SZ_CLASS_CPU_BOUND,       [SZ_CLASS_CPU_BOUND] = SZ_CLASS_WAITING,
+	[SZ_CLASS_WAITING] = SZ_CLASS_CPU_BOUND,       [SZ_CLASS_SERIALISED] = SZ_CLASS_CPU_BOUND,
+	[SZ_CLASS_UNEVEN_SPREAD] = SZ_CLASS_CPU_BOUND, [SZ_CLASS_OVERSUBSCRIBED] = SZ_CLASS_WAITING,
+	[SZ_CLASS_NAGLE_FLOOR] = SZ_CLASS_CPU_BOUND,   [SZ_CLASS_CLIENT_BOUND] = SZ_CLASS_UNKNOWN,
+	[SZ_CLASS_NOISY] = SZ_CLASS_UNKNOWN,
 };
 
 static void name_runner_up(const struct view *view, struct sz_advice *advice)
 {
-	/* From the back: the busiest explanation first. */
-	for (size_t i = SZ_ARRAY_LEN(rules); i-- > 0;) {
-		if (rules[i].against && rules[i].limit != advice->limit) {
+	for (size_t i = 0; i < SZ_ARRAY_LEN(rules); i++) {
+		if (view->setting && rules[i].against &&
+		    rules[i].limit == runners_up[advice->limit])
 			rules[i].against(view, advice->runner_up, sizeof(advice->runner_up));
-			return;
-		}
 	}
 }
 
-static struct view look(struct sz_sweep *sweep)
+static const struct sz_setting *largest_deciding(const struct sz_sweep *sweep)
 {
-	struct view view = {.sweep = sweep};
+	const struct sz_setting *largest = NULL;
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		if (sz_setting_decides(&sweep->setting[i]))
+			largest = &sweep->setting[i];
+	}
+	return largest;
+}
+
+static struct view look(const struct sz_sweep *sweep)
+{
 	const struct sz_advice *advice = &sweep->advice;
+	struct view view = {.sweep = sweep, .largest = largest_deciding(sweep)};
 	view.setting =
 		advice->recommended ? &sweep->setting[advice->setting] : sz_best_setting(sweep);
 	if (!view.setting)
@@ -141,14 +324,21 @@ static struct view look(struct sz_sweep *sweep)
 	return view;
 }
 
+static void explain_unknown(const struct view *view, struct sz_advice *advice)
+{
+	if (view->setting)
+		sz_evidence(advice,
+			    "clients queue (latency is %.1f x that of one alone) while the service "
+			    "uses %.2f of the %.2f cores it can use: something else is the limit",
+			    view->queue_ratio, view->setting->window.tree_cores, view->cores);
+	else
+		sz_evidence(advice, "no window can be trusted");
+}
+
 void sz_classify_limit(struct sz_sweep *sweep)
 {
 	struct sz_advice *advice = &sweep->advice;
 	struct view view = look(sweep);
-	if (!view.setting) {
-		sz_evidence(advice, "no window can be trusted");
-		return;
-	}
 	for (size_t i = 0; i < SZ_ARRAY_LEN(rules) && advice->limit == SZ_CLASS_UNKNOWN; i++) {
 		if (rules[i].holds(&view)) {
 			advice->limit = rules[i].limit;
@@ -156,9 +346,6 @@ void sz_classify_limit(struct sz_sweep *sweep)
 		}
 	}
 	if (advice->limit == SZ_CLASS_UNKNOWN)
-		sz_evidence(advice,
-			    "clients queue (latency is %.1f x that of one alone) while the service "
-			    "uses %.2f of the %.2f cores it can use: something else is the limit",
-			    view.queue_ratio, view.setting->window.tree_cores, view.cores);
+		explain_unknown(&view, advice);
 	name_runner_up(&view, advice);
 }

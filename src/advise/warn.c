@@ -86,7 +86,7 @@ static void warn_spread(struct sz_sweep *sweep)
 {
 	for (size_t i = sweep->setting_count; i-- > 0;) {
 		const struct sz_setting *setting = &sweep->setting[i];
-		if (!setting->measured || !(setting->window.imbalance >= 2.0))
+		if (!setting->measured || !(setting->window.imbalance >= SZ_UNEVEN))
 			continue;
 		unsigned most = 0, total = 0;
 		for (unsigned k = 0; k < setting->window.workers; k++) {
@@ -134,6 +134,52 @@ static void warn_oversubscribed(struct sz_sweep *sweep)
 		    "the recommended %u workers are more than the %.2g cores the service may use",
 		    workers, sweep->machine.cores_allowed),
 	       "repeat on a quiet machine; CPU-bound work seldom gains beyond the cores");
+}
+
+/* Larger counts that are measurably worse while threads wait for a CPU. */
+static void warn_falling(struct sz_sweep *sweep)
+{
+	const struct sz_setting *best = sz_best_setting(sweep);
+	for (size_t i = sweep->setting_count; best && i-- > 0;) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (setting->workers <= best->workers)
+			return;
+		if (setting->verdict != SZ_INFERIOR ||
+		    setting->workers <= sweep->machine.cores_allowed ||
+		    !(setting->window.runqueue_cores > best->window.runqueue_cores))
+			continue;
+		remedy(warn(&sweep->advice, "oversubscribed",
+			    "%u workers give %.2f x the throughput of %u: on %.4g cores %.1f "
+			    "threads "
+			    "wait for a CPU at any time",
+			    setting->workers,
+			    setting->window.throughput_rps / best->window.throughput_rps,
+			    best->workers, sweep->machine.cores_allowed,
+			    setting->window.runqueue_cores),
+		       "do not run more than needed; memory is not the only price");
+		return;
+	}
+}
+
+/* Twice the workers never do more than twice the work: something else changed. */
+static void warn_superlinear(struct sz_sweep *sweep)
+{
+	const double too_good = 1.15;
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (!setting->measured || !(setting->efficiency > too_good))
+			continue;
+		remedy(warn(&sweep->advice, "super-linear",
+			    "%u workers give %.2f x the throughput for %.4g x the workers: "
+			    "something "
+			    "besides the count changed (a warm cache, a pool that fills, a slow "
+			    "first "
+			    "start)",
+			    setting->workers, setting->speedup,
+			    setting->speedup / setting->efficiency),
+		       "make the smallest setting comparable: a longer --warmup");
+		return;
+	}
 }
 
 /* --- trust --- */
@@ -241,9 +287,9 @@ static void warn_limits(struct sz_sweep *sweep)
 void sz_warn_all(struct sz_sweep *sweep)
 {
 	static void (*const checks[])(struct sz_sweep *) = {
-		warn_nagle,        warn_disturbed, warn_errors,         warn_spread,
-		warn_worker_count, warn_client,    warn_oversubscribed, warn_loopback,
-		warn_range,        warn_start,     warn_limits,
+		warn_nagle,  warn_disturbed,      warn_errors,      warn_spread, warn_worker_count,
+		warn_client, warn_oversubscribed, warn_loopback,    warn_range,  warn_start,
+		warn_limits, warn_falling,        warn_superlinear,
 	};
 	for (size_t i = 0; i < SZ_ARRAY_LEN(checks); i++)
 		checks[i](sweep);

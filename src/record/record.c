@@ -147,7 +147,12 @@ const char *sz_class_name(enum sz_class limit)
 		[SZ_CLASS_UNKNOWN] = "unknown",
 		[SZ_CLASS_CPU_BOUND] = "cpu-bound",
 		[SZ_CLASS_WAITING] = "waiting",
+		[SZ_CLASS_SERIALISED] = "serialised",
+		[SZ_CLASS_UNEVEN_SPREAD] = "uneven-spread",
+		[SZ_CLASS_OVERSUBSCRIBED] = "oversubscribed",
 		[SZ_CLASS_NAGLE_FLOOR] = "nagle-floor",
+		[SZ_CLASS_CLIENT_BOUND] = "client-bound",
+		[SZ_CLASS_NOISY] = "noisy",
 	};
 	return names[limit];
 }

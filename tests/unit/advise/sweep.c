@@ -216,17 +216,90 @@ static void failing_settings_are_no_candidates(void **state)
 	sz_sweep_fini(&sweep);
 }
 
+static void one_at_a_time_is_serialised(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 49, 1000, 1000, 0.05}, {2, 98, 500, 500, 0.1}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 20, rows);
+	advise(&sweep);
+	assert_int_equal(sweep.advice.limit, SZ_CLASS_SERIALISED);
+	assert_non_null(strstr(sweep.advice.runner_up, "cpu-bound"));
+	sz_sweep_fini(&sweep);
+}
+
+/* 30 ms of waiting and 10 ms in a pool of 4 give 405 req/s: several at once,
+ * idle cores, and nothing here can see the pool. */
 static void idle_cores_with_a_queue_are_unknown(void **state)
 {
 	(void)state;
-	static const struct row rows[] = {{1, 50, 1000, 1000, 0.05}, {2, 99, 500, 500, 0.1}};
+	static const struct row rows[] = {{1, 405, 123, 123, 0.05}, {2, 405, 123, 123, 0.1}};
 	struct sz_sweep sweep;
-	FILL(&sweep, 2, 20, rows);
+	FILL(&sweep, 2, 40, rows);
 	advise(&sweep);
 	assert_int_equal(sweep.advice.limit, SZ_CLASS_UNKNOWN);
 	assert_true(sweep.advice.evidence_count >= 1);
 	assert_non_null(strstr(sweep.advice.runner_up, "cpu-bound"));
 	sz_sweep_fini(&sweep);
+}
+
+/* Twice the workers, 3.2 x the throughput (a pool that warmed up). */
+static void super_linear_is_flagged(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 569, 112, 117, 0.9}, {2, 1822, 35, 50, 1.9}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 2, rows);
+	advise(&sweep);
+	assert_true(warned(&sweep, "super-linear", "3.20 x"));
+	sz_sweep_fini(&sweep);
+}
+
+static void falling_beyond_the_cores_is_told(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{2, 44715, 1.1, 0.84, 2},
+					  {8, 33111, 1.5, 0.43, 2},
+					  {24, 22191, 2.2, 0.45, 2}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 0.1, rows);
+	for (unsigned block = 1; block <= 2; block++)
+		for (size_t i = 0; i < SZ_ARRAY_LEN(rows); i++)
+			add_window(&sweep, block, &rows[i]);
+	for (size_t i = 0; i < sweep.visit_count; i++) {
+		/* A perfect fit leaves no noise to compare with. */
+		sweep.visits[i].window.throughput_rps *= 1 + 0.002 * (double)(i * 5 % 7);
+		sweep.visits[i].window.runqueue_cores = (double)(i % 3) * 6;
+	}
+	advise(&sweep);
+	assert_int_equal(recommended(&sweep), 2);
+	assert_int_equal(sweep.advice.limit, SZ_CLASS_CPU_BOUND);
+	assert_true(warned(&sweep, "oversubscribed", "24 workers"));
+	sz_sweep_fini(&sweep);
+}
+
+/* What spoilt the windows names the class when none is left. */
+static void spoilt_windows_have_classes(void **state)
+{
+	(void)state;
+	static const struct {
+		enum sz_disturbance disturbance;
+		enum sz_class limit;
+	} cases[] = {{SZ_DISTURBED_CLIENT, SZ_CLASS_CLIENT_BOUND},
+		     {SZ_DISTURBED_STEAL, SZ_CLASS_NOISY},
+		     {SZ_DISTURBED_FOREIGN_CPU, SZ_CLASS_NOISY},
+		     {SZ_DISTURBED_LITTLE, SZ_CLASS_UNKNOWN}};
+	static const struct row rows[] = {{1, 50, 1000, 1000, 1.0}, {2, 70, 700, 700, 1.4}};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
+		struct sz_sweep sweep;
+		FILL(&sweep, 2, 20, rows);
+		sweep.visits[0].window.disturbed = 1u << cases[i].disturbance;
+		sweep.visits[1].window.disturbed = 1u << cases[i].disturbance;
+		advise(&sweep);
+		assert_int_equal(sweep.advice.limit, cases[i].limit);
+		assert_int_equal(sweep.advice.status, SZ_STATUS_UNTRUSTWORTHY);
+		sz_sweep_fini(&sweep);
+	}
 }
 
 static void uneven_spread_is_told(void **state)
@@ -241,8 +314,22 @@ static void uneven_spread_is_told(void **state)
 		window->share[i].connections = connections[i];
 	window->connections_known = true;
 	window->imbalance = 47.0 * 4 / 50;
+	window->share[0].cpu_cores = 0.02;
 	advise(&sweep);
 	assert_true(warned(&sweep, "uneven-spread", "47 of the 50"));
+	assert_int_equal(sweep.advice.limit, SZ_CLASS_UNEVEN_SPREAD);
+	sz_sweep_fini(&sweep);
+
+	/* Uneven connections may still be served evenly. */
+	FILL(&sweep, 2, 20, rows);
+	window = &sweep.visits[1].window;
+	for (size_t i = 0; i < 4; i++)
+		window->share[i] = (struct sz_worker_share){connections[i], 0.005};
+	window->connections_known = true;
+	window->imbalance = 2.4;
+	advise(&sweep);
+	assert_true(warned(&sweep, "uneven-spread", "47 of the 50"));
+	assert_int_not_equal(sweep.advice.limit, SZ_CLASS_UNEVEN_SPREAD);
 	sz_sweep_fini(&sweep);
 }
 
@@ -403,7 +490,11 @@ int main(void)
 		cmocka_unit_test(busy_cores_are_no_nagle_floor),
 		cmocka_unit_test(disturbed_windows_never_decide),
 		cmocka_unit_test(failing_settings_are_no_candidates),
+		cmocka_unit_test(one_at_a_time_is_serialised),
 		cmocka_unit_test(idle_cores_with_a_queue_are_unknown),
+		cmocka_unit_test(super_linear_is_flagged),
+		cmocka_unit_test(falling_beyond_the_cores_is_told),
+		cmocka_unit_test(spoilt_windows_have_classes),
 		cmocka_unit_test(uneven_spread_is_told),
 		cmocka_unit_test(interrupted_keeps_what_is_finished),
 		cmocka_unit_test(repeats_decide),
