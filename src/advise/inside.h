@@ -26,6 +26,12 @@
 /* More failed requests than this, and a setting's numbers mean nothing. */
 #define SZ_ERROR_RATIO 0.01
 
+/* Made under the load that is compared: neither twice the clients nor a soak. */
+static inline bool sz_visit_compares(const struct sz_visit *visit)
+{
+	return visit->purpose == SZ_FOR_ASCENT || visit->purpose == SZ_FOR_RACE;
+}
+
 /* A window that may decide: measured, feasible, undisturbed. */
 bool sz_setting_decides(const struct sz_setting *setting);
 
@@ -53,6 +59,8 @@ bool sz_smallest_is_enough(const struct sz_sweep *sweep);
 
 /* What the windows with twice the clients say of the recommendation. */
 void sz_judge_reach(struct sz_sweep *sweep);
+
+void sz_budget_memory(struct sz_sweep *sweep);
 
 void sz_classify_limit(struct sz_sweep *sweep);
 void sz_warn_all(struct sz_sweep *sweep);

@@ -185,6 +185,7 @@ int sz_advise_sweep(struct sz_sweep *sweep, struct sz_err *err)
 	sweep->advice.saturated = sweep->setting_count && first->measured && first->saturated;
 	conclude(sweep);
 	sz_judge_reach(sweep);
+	sz_budget_memory(sweep);
 	sz_classify_limit(sweep);
 	sz_warn_all(sweep);
 	return 0;

@@ -17,7 +17,7 @@
 
 struct sweep_options {
 	struct sz_settings workers, documented;
-	uint64_t current, budget_windows, budget_ns, seed;
+	uint64_t current, budget_windows, budget_ns, soak_ns, seed;
 	const char *url, *ready;
 	uint64_t port, clients, reconnect_every;
 	int connect;
@@ -65,6 +65,10 @@ static const struct sz_opt sweep_options[] = {
 	 .fallback = "10m", .help = "no further repeats begin after this time"},
 	{"budget-windows", SZ_OPT_COUNT, AT(budget_windows), .arg = "N", .min = 1, .max = 10000,
 	 .fallback = "48", .help = "no further repeats begin after so many windows"},
+	{"soak", SZ_OPT_DURATION, AT(soak_ns), .arg = "TIME", .max = 24 * 3600 * SZ_NS_PER_S,
+	 .fallback = "0",
+	 .help = "load the recommended count for so long at the end: makes memory a "
+		 "budget (3m or more)"},
 	{"seed", SZ_OPT_COUNT, AT(seed), .arg = "N", .max = UINT32_MAX, .fallback = "1",
 	 .help = "of the random order in which settings are repeated"},
 	{"ready", SZ_OPT_TEXT, AT(ready), .arg = "URL",
@@ -219,6 +223,7 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 		.ascent_only = options->quick,
 		.budget_windows = (unsigned)options->budget_windows,
 		.budget_ns = options->budget_ns,
+		.soak_ns = options->soak_ns,
 		.seed = options->seed,
 	};
 	if (sz_os_init(&config->os, NULL, err) < 0)

@@ -76,6 +76,7 @@ enum sz_purpose {
 	SZ_FOR_ASCENT, /* once each, upwards */
 	SZ_FOR_RACE,   /* again, in random order, until it is decided */
 	SZ_FOR_TWICE,  /* with twice the clients: how far does the answer carry */
+	SZ_FOR_SOAK,   /* the recommended one for minutes: what memory grows to */
 };
 
 /* One fresh start of the service at a setting, and its window. */
@@ -152,6 +153,18 @@ enum sz_status {
 	SZ_STATUS_INTERRUPTED,
 };
 
+/* Memory of the whole tree (PSS) by workers. A floor until it was soaked:
+ * shared pages become private, caches fill. */
+struct sz_memory_budget {
+	bool known;
+	double fixed_bytes, worker_bytes; /* a line through the settings */
+	double r2;
+	double soak_s; /* 0: not soaked */
+	unsigned soak_workers;
+	int64_t soak_total_bytes; /* after the soak */
+	int64_t soak_worker_bytes;
+};
+
 /* What advise/ concludes. */
 struct sz_advice {
 	enum sz_status status;
@@ -161,7 +174,8 @@ struct sz_advice {
 	bool range_limited; /* it is the largest tested and the curve still rose */
 	char reason[400];
 	char reach[200]; /* for which numbers of clients it holds; "" when not tried */
-	bool saturated;  /* the load saturates the service at its smallest setting */
+	struct sz_memory_budget memory;
+	bool saturated; /* the load saturates the service at its smallest setting */
 	enum sz_class limit;
 	char evidence[SZ_EVIDENCE_MAX][300];
 	size_t evidence_count;

@@ -290,6 +290,40 @@ static void put_compared(const struct sz_sweep *sweep, struct sz_buf *out)
 	}
 }
 
+/* How the memory grows with the count: a floor until it was soaked. */
+static void put_memory_budget(const struct sz_advice *advice, struct sz_buf *out)
+{
+	const struct sz_memory_budget *memory = &advice->memory;
+	char fixed[SZ_UNIT_TEXT], each[SZ_UNIT_TEXT];
+	sz_autobuf struct sz_buf text = {0};
+	if (memory->known)
+		sz_buf_printf(&text, "%s + %s per worker (PSS, R2 %.3f)%s",
+			      sz_format_bytes(fixed, memory->fixed_bytes),
+			      sz_format_bytes(each, memory->worker_bytes), memory->r2,
+			      memory->soak_s > 0 ? "" : "; a floor: --soak 3m makes it a budget");
+	if (memory->soak_s > 0 && memory->soak_total_bytes >= 0)
+		sz_buf_printf(&text, "%safter %.0f s of traffic %u workers take %s",
+			      text.len ? "; " : "", memory->soak_s, memory->soak_workers,
+			      sz_format_bytes(fixed, (double)memory->soak_total_bytes));
+	if (text.len)
+		put_line(out, "Memory", sz_buf_text(&text));
+}
+
+/* What starting costs, at the smallest and the largest count. */
+static void put_start(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	const struct sz_setting *ends[2] = {NULL, NULL};
+	sz_autobuf struct sz_buf text = {0};
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		if (sweep->setting[i].measured)
+			ends[ends[0] != NULL] = &sweep->setting[i];
+	}
+	for (size_t i = 0; i < 2 && ends[i]; i++)
+		sz_buf_printf(&text, "%sready after %.2f s and %.2f s of CPU at %u", i ? ", " : "",
+			      ends[i]->ready_s, ends[i]->start_cpu_s, ends[i]->workers);
+	put_line(out, "Start", sz_buf_text(&text));
+}
+
 static void put_limit(const struct sz_advice *advice, struct sz_buf *out)
 {
 	put_line(out, "Limit", sz_class_name(advice->limit));
@@ -324,6 +358,8 @@ void sz_report_sweep_text(const struct sz_sweep *sweep, struct sz_buf *out)
 	sz_buf_puts(out, "\n");
 	put_recommendation(sweep, out);
 	put_compared(sweep, out);
+	put_memory_budget(&sweep->advice, out);
+	put_start(sweep, out);
 	put_limit(&sweep->advice, out);
 	put_warnings(&sweep->advice, out);
 }

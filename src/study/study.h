@@ -44,6 +44,7 @@ struct sz_sweep_config {
 	bool ascent_only;         /* one window each, no repeats: a first answer */
 	unsigned budget_windows;  /* no further round begins after so many windows … */
 	uint64_t budget_ns;       /* … or after so much time */
+	uint64_t soak_ns;         /* the recommended one under load for so long; 0: no soak */
 	uint64_t seed;            /* of the random order */
 	sz_progress_fn *progress; /* may be NULL */
 	/* Asked between windows: true when the user has seen enough. May be NULL. */
@@ -70,6 +71,7 @@ void sz_sweep_estimate_s(const struct sz_sweep_config *config, double *least_s, 
  *    order, with fresh starts, and of untested counts that could change it,
  *    until the answer is decided, the budget is spent, or the user has enough.
  * 4. The finalists with twice the clients: how far does the answer carry.
+ * 5. The recommended one soaked under load, when asked for: what memory grows to.
  *
  * *sweep must be initialised. 0 also when interrupted: sweep->interrupted is
  * set and what was finished is there. -1 when nothing could be measured. */

@@ -9,6 +9,7 @@
 
 #include "advise/advise.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/stop.h"
 #include "stat/shuffle.h"
 #include "study/ceiling.h"
@@ -183,6 +184,16 @@ static enum went try_twice_the_clients(struct run *run)
 	return larger == chosen ? WENT_WELL : go(run, larger, SZ_FOR_TWICE);
 }
 
+/* Outside the budget: it was asked for. */
+static enum went soak(struct run *run)
+{
+	const struct sz_advice *advice = &run->sweep->advice;
+	if (run->config->soak_ns == 0 || !advice->recommended)
+		return WENT_WELL;
+	run->block++;
+	return go(run, advice->setting, SZ_FOR_SOAK);
+}
+
 /* --- all of it --- */
 
 static void describe_load(const struct sz_sweep_config *config, struct sz_sweep *sweep)
@@ -236,14 +247,18 @@ static int list_settings(const struct sz_sweep_config *config, struct sz_sweep *
 static enum went measure_all(struct run *run)
 {
 	struct sz_sweep *sweep = run->sweep;
+	static enum went (*const stages[])(struct run *) = {race, try_twice_the_clients, soak};
 	enum went went = ascend(run);
 	if (sz_advise_sweep(sweep, run->err) < 0 || went == WENT_NO_FURTHER)
 		return WENT_NO_FURTHER;
 	sz_sweep_report(run->config, sweep, SZ_STEP_FIRST_ANSWER, 0, 0);
 	if (run->config->ascent_only)
 		return WENT_WELL;
-	went = race(run);
-	return went == WENT_WELL ? try_twice_the_clients(run) : went;
+	for (size_t i = 0; i < SZ_ARRAY_LEN(stages); i++) {
+		if (stages[i](run) == WENT_NO_FURTHER)
+			return WENT_NO_FURTHER;
+	}
+	return WENT_WELL;
 }
 
 int sz_sweep_run(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err)

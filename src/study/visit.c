@@ -90,7 +90,6 @@ static int measure_alone(struct here *here, struct sz_err *err)
 /* The window, and once more when something external disturbed it. */
 static int measure_gated(struct here *here, struct sz_err *err)
 {
-	enum { TRIES = 2 };
 	const struct sz_sweep_config *config = here->config;
 	struct sz_measure_config measure = {
 		.os = &config->os,
@@ -101,10 +100,13 @@ static int measure_gated(struct here *here, struct sz_err *err)
 		.window_max_ns = sz_window_max_ns(config),
 		.window_requests = SZ_WINDOW_REQUESTS,
 	};
+	unsigned tries = here->plan->purpose == SZ_FOR_SOAK ? 1 : 2;
 	measure.load.clients = here->visit->clients;
-	for (unsigned try = 0; try < TRIES; try++) {
+	if (here->plan->purpose == SZ_FOR_SOAK)
+		measure.window_min_ns = measure.window_max_ns = config->soak_ns;
+	for (unsigned try = 0; try < tries; try++) {
 		report(here, try ? SZ_STEP_AGAIN : SZ_STEP_LOAD,
-		       config->load.warmup_ns + config->window_ns);
+		       config->load.warmup_ns + measure.window_min_ns);
 		here->visit->retries = try;
 		if (sz_measure_window(&measure, &here->visit->window, err) < 0)
 			return -1;
