@@ -146,10 +146,15 @@ static json_t *recommendation(const struct sz_sweep *sweep)
 	const struct sz_advice *advice = &sweep->advice;
 	if (!advice->recommended)
 		return json_null();
-	return json_pack("{s:{s:i}, s:s, s:b, s:s, s:s?}", "setting", "workers",
-			 (int)sweep->setting[advice->setting].workers, "grade",
-			 sz_grade_name(advice->grade), "range_limited", (int)advice->range_limited,
-			 "reason", advice->reason);
+	const struct sz_setting *chosen = &sweep->setting[advice->setting];
+	json_t *object = json_object();
+	json_object_set_new(object, "setting", json_pack("{s:i}", "workers", (int)chosen->workers));
+	json_object_set_new(object, "grade", json_string(sz_grade_name(advice->grade)));
+	json_object_set_new(object, "range_limited", json_boolean(advice->range_limited));
+	json_object_set_new(object, "reason", json_string(advice->reason));
+	json_object_set_new(object, "reach",
+			    advice->reach[0] ? json_string(advice->reach) : json_null());
+	return object;
 }
 
 static json_t *limit(const struct sz_advice *advice)
