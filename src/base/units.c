@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/units.h"
 
-#include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -53,10 +53,13 @@ static int parse_quantity(const char *text, const struct unit *units, size_t uni
 			double scaled = number * units[i].scale;
 			if (strcmp(rest, units[i].name) != 0)
 				continue;
-			/* Above 2^53 a double no longer holds every integer. */
-			if (scaled > 9007199254740992.0 || scaled != floor(scaled))
+			/* 0.268 * 1e9 is no whole double, though it means one. Above 2^53
+			 * a double no longer holds every integer. */
+			double whole = round(scaled);
+			if (whole > 9007199254740992.0 ||
+			    fabs(scaled - whole) > 2 * DBL_EPSILON * whole)
 				break;
-			*value = (uint64_t)scaled;
+			*value = (uint64_t)whole;
 			return 0;
 		}
 	}

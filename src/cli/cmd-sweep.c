@@ -173,7 +173,8 @@ static int check_command(char *const *argv, const struct sz_texts *env, size_t s
 				   "put it after --: sizeup sweep --url / -- CMD {workers} {port}");
 	}
 	for (size_t i = 0; i < env->count; i++) {
-		if (strchr(env->item[i], '=') > env->item[i])
+		const char *equals = strchr(env->item[i], '=');
+		if (equals && equals != env->item[i])
 			continue;
 		sz_err_set(err, SZ_USAGE, 0, "--env: '%.60s' is not NAME=VALUE", env->item[i]);
 		return sz_err_hint(err, "write it like --env WEB_CONCURRENCY={workers}");

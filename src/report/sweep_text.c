@@ -72,12 +72,15 @@ static void put_windows(const struct sz_setting *s, char cell[CELL])
 
 static void put_speedup(const struct sz_setting *s, char cell[CELL])
 {
-	snprintf(cell, CELL, "%.2f", s->speedup);
+	put_number(cell, s->speedup, "");
 }
 
 static void put_efficiency(const struct sz_setting *s, char cell[CELL])
 {
-	snprintf(cell, CELL, "%.0f %%", s->efficiency * 100);
+	if (isnan(s->efficiency))
+		snprintf(cell, CELL, DASH);
+	else
+		snprintf(cell, CELL, "%.0f %%", s->efficiency * 100);
 }
 
 static void put_p50(const struct sz_setting *s, char cell[CELL])
