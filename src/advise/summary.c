@@ -85,8 +85,10 @@ static void copy_counts(const struct group *group, struct sz_window *window)
 		window->errors += one->errors;
 		window->unfinished += one->unfinished;
 		window->server_closed += one->server_closed;
+		window->reconnects += one->reconnects;
 		window->disturbed |= one->disturbed;
 	}
+	window->workers_known = last->workers_known;
 	window->connections_known = last->connections_known;
 	window->listen_queue = last->listen_queue;
 	window->share = calloc(last->workers + 1, sizeof(*window->share));

@@ -126,7 +126,8 @@ static bool any_disturbed(const struct sz_sweep *sweep)
 {
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
-		if (setting->measured && setting->window.disturbed)
+		if (setting->measured && setting->verdict != SZ_INFEASIBLE &&
+		    setting->window.disturbed)
 			return true;
 	}
 	return false;

@@ -111,7 +111,8 @@ static void warn_worker_count(struct sz_sweep *sweep)
 {
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
-		if (!setting->measured || setting->window.workers == setting->workers)
+		if (!setting->measured || !setting->window.workers_known ||
+		    setting->window.workers == setting->workers)
 			continue;
 		remedy(warn(&sweep->advice, "worker-count",
 			    "asked for %u workers, counted %u processes that serve port "
@@ -284,12 +285,39 @@ static void warn_limits(struct sz_sweep *sweep)
 		       "run sizeup where the service runs, with the rights to read its cgroup");
 }
 
+/* A gate that cannot be read never trips: that must not look like silence. */
+static void warn_blind(struct sz_sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (!setting->measured ||
+		    (!isnan(setting->window.foreign_cores) && setting->window.workers_known))
+			continue;
+		remedy(warn(&sweep->advice, "blind",
+			    "at %u worker%s %s could not be read, so this is not checked",
+			    setting->workers, setting->workers == 1 ? "" : "s",
+			    isnan(setting->window.foreign_cores) ? "the CPU time of the machine"
+								 : "the sockets of the service"),
+		       "run sizeup with the rights to read /proc of the service");
+		return;
+	}
+}
+
+static void warn_alone(struct sz_sweep *sweep)
+{
+	if (sweep->visit_count && isnan(sweep->alone_latency_ms))
+		remedy(warn(&sweep->advice, "alone",
+			    "the latency of one client alone could not be measured undisturbed, so "
+			    "that it cannot be said whether clients queue"),
+		       "repeat on a quiet machine");
+}
+
 void sz_warn_all(struct sz_sweep *sweep)
 {
 	static void (*const checks[])(struct sz_sweep *) = {
 		warn_nagle,  warn_disturbed,      warn_errors,      warn_spread, warn_worker_count,
 		warn_client, warn_oversubscribed, warn_loopback,    warn_range,  warn_start,
-		warn_limits, warn_falling,        warn_superlinear,
+		warn_limits, warn_falling,        warn_superlinear, warn_blind,  warn_alone,
 	};
 	for (size_t i = 0; i < SZ_ARRAY_LEN(checks); i++)
 		checks[i](sweep);

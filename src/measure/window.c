@@ -15,7 +15,7 @@ struct edge {
 	uint64_t at_ns;
 	struct sz_tree tree;
 	struct sz_cpu_times machine;
-	bool machine_known;
+	bool tree_known, machine_known;
 	uint64_t own_cpu_ns; /* sizeup itself, the load generator included */
 };
 
@@ -42,8 +42,8 @@ static void read_edge(void *arg, bool is_start)
 	struct edges *edges = arg;
 	const struct sz_measure_config *config = edges->config;
 	struct edge *edge = is_start ? &edges->start : &edges->end;
-	sz_tree_read(config->os, config->guard_pid, &edge->tree);
-	edge->machine_known = sz_cpu_read(config->os, config->limits->cpu_set, &edge->machine) == 0;
+	edge->tree_known = sz_tree_read(config->os, config->guard_pid, &edge->tree) == 0;
+	edge->machine_known = sz_cpu_read(config->os, config->cpus, &edge->machine) == 0;
 	edge->own_cpu_ns = sz_process_cpu_ns();
 	edge->at_ns = sz_now_ns();
 	if (is_start)
@@ -81,6 +81,7 @@ static void fill_requests(struct sz_window *window, const struct sz_load_result 
 			 outcomes[SZ_OUTCOME_PROTOCOL_ERROR] + outcomes[SZ_OUTCOME_SOCKET_ERROR] +
 			 outcomes[SZ_OUTCOME_TIMEOUT];
 	window->server_closed = result->server_closed;
+	window->reconnects = result->reconnects;
 	window->longest_gap_ms = sz_ns_to_ms(result->longest_gap_ns);
 	window->client_cores = sz_ns_to_s(result->client_cpu_ns) / window->duration_s;
 
@@ -97,7 +98,7 @@ static void fill_requests(struct sz_window *window, const struct sz_load_result 
 	/* Little's law: clients = X * R in a closed loop without think time. Time
 	 * spent reconnecting is in neither factor, so it says nothing then. */
 	window->in_flight = window->throughput_rps * window->latency_mean_ms / 1e3;
-	if (result->reconnects * 100 < result->sent)
+	if (!sz_window_reconnects(window))
 		window->little_ratio = window->in_flight / clients;
 }
 
@@ -107,6 +108,8 @@ static void fill_cpu(struct sz_window *window, const struct edges *edges)
 {
 	const struct edge *start = &edges->start, *end = &edges->end;
 	double elapsed_s = per_second(start->at_ns, end->at_ns, 1.0);
+	if (!start->tree_known || !end->tree_known)
+		return;
 	window->tree_cores =
 		per_second(sz_tree_cpu_ns(&start->tree), sz_tree_cpu_ns(&end->tree), elapsed_s);
 	if (window->ok)
@@ -214,9 +217,10 @@ static int fill_processes(struct sz_window *window, const struct edges *edges, s
 		return -1;
 	sz_tree_read_memory(config->os, &tree);
 	fill_memory(window, &tree, config->guard_pid);
-	/* A server that closes connections has none left to count by now. */
-	window->connections_known = classified && view.fds_readable &&
-				    window->server_closed * 10 < config->load.clients;
+	/* Where connections are reopened few are left to count by now. */
+	window->workers_known = classified && view.fds_readable;
+	window->connections_known =
+		window->workers_known && view.established * 10 >= config->load.clients * 9;
 	if (window->connections_known)
 		window->imbalance = imbalance(window);
 	return 0;
@@ -224,21 +228,23 @@ static int fill_processes(struct sz_window *window, const struct edges *edges, s
 
 /* --- the gate --- */
 
+bool sz_window_reconnects(const struct sz_window *window)
+{
+	return window->reconnects * 100 >= window->sent;
+}
+
 uint32_t sz_window_gate(const struct sz_window *window, double cores_allowed, unsigned clients,
 			unsigned clients_answered)
 {
 	/* Comparisons with NaN are false: what is unknown disturbs nothing. */
+	bool reopened = sz_window_reconnects(window); /* then the listen queue is the queue */
 	const bool tripped[SZ_DISTURBANCES] = {
 		[SZ_DISTURBED_FOREIGN_CPU] =
 			window->foreign_cores > SZ_GATE_FOREIGN_RATIO * cores_allowed,
 		[SZ_DISTURBED_STEAL] = window->steal_ratio > SZ_GATE_STEAL_RATIO,
 		[SZ_DISTURBED_CLIENT] = window->client_cores >= SZ_GATE_CLIENT_CORES,
-		[SZ_DISTURBED_UNANSWERED] =
-			clients_answered<clients,
-					 /* Where the server closes connections the listen queue is
-					    the queue. */
-					 [SZ_DISTURBED_QUEUE] = window->listen_queue> 0 &&
-			window->server_closed == 0,
+		[SZ_DISTURBED_UNANSWERED] = (clients_answered < clients),
+		[SZ_DISTURBED_QUEUE] = (window->listen_queue > 0 && !reopened),
 		[SZ_DISTURBED_LITTLE] = fabs(window->little_ratio - 1.0) > SZ_GATE_LITTLE,
 	};
 	uint32_t bits = 0;
@@ -262,13 +268,18 @@ static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_re
 		return -1;
 	if (result->interrupted)
 		return sz_err_set(err, SZ_INTERRUPTED, 0, "interrupted");
+	if (!sz_load_counts_ok(result))
+		return sz_err_set(err, SZ_UNTRUSTED, 0,
+				  "the counts of requests do not add up: this is a bug of sizeup");
 	fill_requests(window, result, config->load.clients);
 	fill_cpu(window, edges);
-	window->listen_queue = edges->listen_queue > 0 ? (unsigned)edges->listen_queue : 0;
+	window->listen_queue = edges->listen_queue < 0 ? -1 : edges->listen_queue;
 	if (fill_processes(window, edges, err) < 0)
 		return -1;
-	window->disturbed = sz_window_gate(window, config->limits->cores, config->load.clients,
+	window->disturbed = sz_window_gate(window, config->cores_allowed, config->load.clients,
 					   result->clients_answered);
+	if (result->duration_ns > config->window_max_ns + SZ_GATE_LATE_NS)
+		window->disturbed |= 1u << SZ_DISTURBED_PAUSED;
 	return 0;
 }
 

@@ -35,6 +35,7 @@ void sz_window_init(struct sz_window *window)
 		.pss_worker_bytes = -1,
 		.rss_worker_bytes = -1,
 		.pss_supervisor_bytes = -1,
+		.listen_queue = -1,
 	};
 }
 
@@ -115,6 +116,7 @@ const char *sz_disturbance_text(enum sz_disturbance disturbance)
 		[SZ_DISTURBED_CLIENT] = "the load generator itself was near its limit",
 		[SZ_DISTURBED_UNANSWERED] = "some clients never got an answer",
 		[SZ_DISTURBED_QUEUE] = "connections sat in the listen queue unaccepted",
+		[SZ_DISTURBED_PAUSED] = "sizeup itself was stopped or starved for a while",
 		[SZ_DISTURBED_LITTLE] = "throughput times latency does not add up to the clients",
 	};
 	return texts[disturbance];

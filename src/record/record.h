@@ -28,6 +28,7 @@ enum sz_disturbance {
 	SZ_DISTURBED_CLIENT,      /* the load generator used >= 80 % of a core */
 	SZ_DISTURBED_UNANSWERED,  /* some clients had had no response when it opened */
 	SZ_DISTURBED_QUEUE,       /* connections sat in the listen queue when it opened */
+	SZ_DISTURBED_PAUSED,      /* sizeup itself was stopped or starved: it ended late */
 	SZ_DISTURBED_LITTLE,      /* X * R differs from the clients by more than 5 % */
 	SZ_DISTURBANCES,
 };
@@ -61,12 +62,14 @@ struct sz_window {
 	int64_t pss_worker_bytes, rss_worker_bytes; /* mean per worker */
 	int64_t pss_supervisor_bytes;               /* -1: there is none */
 
+	bool workers_known;            /* false: the sockets could not be read */
 	unsigned workers;              /* worker processes counted */
 	struct sz_worker_share *share; /* one per worker; owned */
 	bool connections_known;        /* false: the server closes connections, so counting them
 					* after the window means nothing */
 	double imbalance;              /* largest share of connections x workers; 1 = even */
-	unsigned listen_queue;         /* when the window opened */
+	int64_t listen_queue;          /* when the window opened; -1: unknown */
+	uint64_t reconnects;           /* asked for, or because the server closed */
 	uint64_t server_closed;        /* connections that the server closed */
 	uint32_t disturbed;            /* bit set of enum sz_disturbance */
 };
@@ -195,7 +198,6 @@ struct sz_sweep {
 	double client_ceiling_rps;      /* requests/s this client could send with one core; NaN */
 	double alone_latency_ms;        /* R1: mean latency of one client alone, smallest setting */
 	double alone_cpu_s_per_request; /* D1 */
-	uint64_t alone_requests;
 
 	struct sz_setting setting[SZ_SETTINGS_MAX]; /* ascending; not all need be measured */
 	size_t setting_count;

@@ -38,6 +38,8 @@ static struct sz_window *add_window(struct sz_sweep *sweep, unsigned block, cons
 	window->cpu_s_per_request = row->cores / row->rps;
 	window->client_cores = 0.01;
 	window->workers = row->workers;
+	window->workers_known = true;
+	window->foreign_cores = 0.01;
 	window->share = calloc(row->workers, sizeof(*window->share));
 	return window;
 }

@@ -55,7 +55,7 @@ static int start(void **state)
 	if (nginx_pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		execl("/usr/sbin/nginx", "nginx", "-p", dir, "-c", "nginx.conf", "-e", "error.log",
-		       (char *)NULL);
+		      (char *)NULL);
 		_exit(127);
 	}
 	return nginx_pid < 0;

@@ -58,7 +58,7 @@ static void add_visit(struct sz_sweep *sweep, unsigned workers, double rps, doub
 	window->workers = workers;
 	window->pss_total_bytes = 1500000 * workers;
 	window->pss_worker_bytes = 1200000;
-	window->connections_known = true;
+	window->workers_known = window->connections_known = true;
 	window->imbalance = 1;
 	window->share = calloc(workers, sizeof(*window->share));
 	for (unsigned i = 0; i < workers; i++)
