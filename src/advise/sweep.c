@@ -122,6 +122,27 @@ static void recommend_selected(struct sz_sweep *sweep, const struct sz_selection
 			 chosen->ratio_to_best * 100, best->setting);
 }
 
+/* The load may need fewer than the user wants for other reasons. */
+static void raise_to_least(struct sz_sweep *sweep)
+{
+	struct sz_advice *advice = &sweep->advice;
+	unsigned enough = sweep->setting[advice->setting].workers;
+	if (!advice->recommended || enough >= sweep->least)
+		return;
+	for (size_t i = advice->setting; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (setting->workers < sweep->least || !sz_setting_decides(setting))
+			continue;
+		advice->setting = i;
+		snprintf(advice->reason, sizeof(advice->reason),
+			 "at least %u were asked for; %u would carry the load", sweep->least,
+			 enough);
+		return;
+	}
+	advice->recommended = false; /* nothing that large could be measured */
+	advice->status = SZ_STATUS_NO;
+}
+
 static bool any_disturbed(const struct sz_sweep *sweep)
 {
 	for (size_t i = 0; i < sweep->setting_count; i++) {
@@ -185,6 +206,7 @@ int sz_advise_sweep(struct sz_sweep *sweep, struct sz_err *err)
 	const struct sz_setting *first = &sweep->setting[sz_smallest_setting(sweep)];
 	sweep->advice.saturated = sweep->setting_count && first->measured && first->saturated;
 	conclude(sweep);
+	raise_to_least(sweep);
 	sz_judge_reach(sweep);
 	sz_budget_memory(sweep);
 	sz_classify_limit(sweep);

@@ -44,6 +44,9 @@ int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bo
  * setting, and on a terminal a live line of what goes on now. */
 int sz_cli_sweep(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err);
 
+/* What a sweep would do, in a line. */
+void sz_cli_plan(const struct sz_sweep_config *config, struct sz_buf *out);
+
 /* Exit status of a finished sweep. */
 int sz_cli_sweep_exit(const struct sz_sweep *sweep);
 

@@ -17,13 +17,13 @@
 
 struct sweep_options {
 	struct sz_settings workers, documented;
-	uint64_t current, budget_windows, budget_ns, soak_ns, seed;
+	uint64_t current, least, budget_windows, budget_ns, soak_ns, seed;
 	const char *url, *ready;
 	uint64_t port, clients, reconnect_every;
 	int connect;
 	uint64_t timeout_ns, warmup_ns, window_ns, ready_timeout_ns, stop_timeout_ns;
 	struct sz_texts env;
-	bool quick, json, owned;
+	bool quick, dry_run, json, owned;
 };
 
 static const char *const connect_choices[] = {"paced", "burst", NULL};
@@ -59,6 +59,8 @@ static const struct sz_opt sweep_options[] = {
 	{"window", SZ_OPT_DURATION, AT(window_ns), .arg = "TIME", .min = 100 * SZ_NS_PER_MS,
 	 .max = 3600 * SZ_NS_PER_S, .fallback = "3s",
 	 .help = "least length of a window; it goes on to 300 requests, or 10 s"},
+	{"min", SZ_OPT_COUNT, AT(least), .arg = "N", .max = SZ_SETTING_VALUE_MAX, .fallback = "1",
+	 .help = "recommend no fewer: 1 may carry the load, 2 survive the crash of one"},
 	{"quick", SZ_OPT_FLAG, AT(quick),
 	 .help = "one window per count: a first answer, without repeats to make it sure"},
 	{"budget", SZ_OPT_DURATION, AT(budget_ns), .arg = "TIME", .max = 24 * 3600 * SZ_NS_PER_S,
@@ -79,6 +81,7 @@ static const struct sz_opt sweep_options[] = {
 	{"stop-timeout", SZ_OPT_DURATION, AT(stop_timeout_ns), .arg = "TIME",
 	 .max = 600 * SZ_NS_PER_S, .fallback = "10s",
 	 .help = "how long it may take to stop before it is killed"},
+	{"dry-run", SZ_OPT_FLAG, AT(dry_run), .help = "print the plan and start nothing"},
 	{"json", SZ_OPT_FLAG, AT(json), .help = "print one JSON document instead of text"},
 	{"i-own-this-target", SZ_OPT_FLAG, AT(owned),
 	 .help = "load an address that is not this machine's loopback"},
@@ -221,6 +224,7 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 		.window_ns = options->window_ns,
 		.documented = options->documented,
 		.current = (unsigned)options->current,
+		.least = (unsigned)options->least,
 		.ascent_only = options->quick,
 		.budget_windows = (unsigned)options->budget_windows,
 		.budget_ns = options->budget_ns,
@@ -259,7 +263,14 @@ static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
 	int help = sz_cli_parse(spec, argv, &options, &parsed, err);
 	if (help)
 		return help < 0 ? -1 : 0;
-	if (fill_config(&options, parsed.command, &config, err) < 0 || sz_stop_init(err) < 0)
+	if (fill_config(&options, parsed.command, &config, err) < 0)
+		return -1;
+	if (options.dry_run) {
+		sz_autobuf struct sz_buf plan = {0};
+		sz_cli_plan(&config, &plan);
+		return sz_cli_print(&plan, err);
+	}
+	if (sz_stop_init(err) < 0)
 		return -1;
 	sz_sweep_init(&sweep);
 	int status = run_sweep(&options, &config, &sweep, err);

@@ -194,6 +194,7 @@ struct sz_sweep {
 	unsigned clients;
 	bool connect_burst;
 	uint64_t seed;
+	unsigned least; /* recommend no fewer workers */
 
 	double client_ceiling_rps;      /* requests/s this client could send with one core; NaN */
 	double alone_latency_ms;        /* R1: mean latency of one client alone, smallest setting */

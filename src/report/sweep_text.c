@@ -263,6 +263,9 @@ static void put_recommendation(const struct sz_sweep *sweep, struct sz_buf *out)
 		      advice->range_limited ? "; still rising beyond it" : "");
 	put_line(out, "Recommended", sz_buf_text(&text));
 	put_line(out, "Sure?", grade_words[advice->grade]);
+	if (setting->workers == 1)
+		put_line(out, "",
+			 "1 carries the load; 2 survive the crash or restart of one (--min 2)");
 	if (advice->reach[0])
 		put_line(out, "Holds", advice->reach);
 	if (advice->status == SZ_STATUS_INTERRUPTED)

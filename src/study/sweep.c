@@ -64,9 +64,9 @@ static enum went go(struct run *run, size_t setting, enum sz_purpose purpose)
 
 /* --- the ascent --- */
 
-static bool must_be_tried(const struct sz_setting *setting)
+static bool must_be_tried(const struct sz_setting *setting, unsigned least)
 {
-	return setting->documented || setting->current;
+	return setting->documented || setting->current || setting->workers == least;
 }
 
 /* Did the last visit gain anything over the one before? */
@@ -83,7 +83,8 @@ static enum went ascend(struct run *run)
 	struct sz_sweep *sweep = run->sweep;
 	unsigned gainless = 0;
 	for (size_t i = 0; i < sweep->setting_count; i++) {
-		bool over = sweep->stopped_early && !must_be_tried(&sweep->setting[i]);
+		bool over =
+			sweep->stopped_early && !must_be_tried(&sweep->setting[i], sweep->least);
 		enum went went = over ? WENT_WELL : go(run, i, SZ_FOR_ASCENT);
 		if (went == WENT_NO_FURTHER)
 			return went;
@@ -238,8 +239,10 @@ static int list_settings(const struct sz_sweep_config *config, struct sz_sweep *
 	const struct sz_settings *asked = &config->workers, *documented = &config->documented;
 	if (add_settings(sweep, asked->value, asked->count, err) < 0 ||
 	    add_settings(sweep, documented->value, documented->count, err) < 0 ||
-	    add_settings(sweep, &config->current, config->current != 0, err) < 0)
+	    add_settings(sweep, &config->current, config->current != 0, err) < 0 ||
+	    add_settings(sweep, &config->least, config->least > 1, err) < 0)
 		return -1;
+	sweep->least = config->least;
 	mark_settings(config, sweep);
 	return 0;
 }
