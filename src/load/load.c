@@ -5,6 +5,7 @@
 #include "load/inside.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,7 +208,8 @@ static void end_series(struct sz_load *load)
 	struct sz_load_series *series = &load->result.series;
 	sz_series_advance(series, &load->interval_start_ns, load->finished_ns);
 	series->ok[series->count] = 0;
-	load->result.error_ratio = sz_series_error_ratio(series);
+	if (!in_bursts(load))
+		load->result.error_ratio = sz_series_error_ratio(series);
 }
 
 /* Both ends are taken just before at_edge(), so that the service has the same
@@ -258,6 +260,7 @@ int sz_load_window(struct sz_load *load, const struct sz_load_span *span,
 		   struct sz_load_result *result, struct sz_err *err)
 {
 	memset(&load->result, 0, sizeof(load->result));
+	load->result.error_ratio = INFINITY;
 	if (!in_bursts(load) && lead_in(load, 0, err) < 0)
 		return -1;
 	if (!interrupted(load) && (count(load, span, err) < 0 || tail(load, err) < 0))

@@ -166,7 +166,8 @@ struct sz_load_result {
 
 	struct sz_load_series series;
 	double error_ratio; /* how well the series tells the throughput: half of its 95 %
-			     * interval over it; INFINITY when it does not */
+			     * interval over it; INFINITY when it does not: less than ten
+			     * intervals, no good answer, bursts */
 
 	size_t round_count;   /* of bursts */
 	size_t rounds_failed; /* those with a call that failed */
