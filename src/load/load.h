@@ -46,10 +46,10 @@
  * within a round. open warms up with whole rounds, at least one; a window has
  * neither lead-in nor tail and consists of whole rounds unless interrupted.
  *
- * In a closed loop, a client that cannot connect, or whose request ends in a socket or protocol
- * error, waits before it tries again: 10 ms, doubled up to 1 s, until it is
- * answered. Only a lost request that was stale, or a time-out, is followed by
- * a new connection at once.
+ * In a closed loop, a client that cannot connect, or whose request ends in a
+ * socket or protocol error, waits before it tries again: 10 ms, doubled up to
+ * 1 s, until it is answered. Only a lost request that was stale, or a time-out,
+ * is followed by a new connection at once.
  */
 #ifndef SZ_LOAD_LOAD_H
 #define SZ_LOAD_LOAD_H
@@ -129,8 +129,8 @@ struct sz_load_series {
 };
 
 /* One round of a burst, from its scheduled instant. A call that failed counts
- * with the time until it did, a lower bound of what a good answer would have
- * taken. */
+ * with the time until it did (its first byte, if one came): a lower bound of
+ * what a good answer would have taken. */
 struct sz_load_round {
 	uint64_t slowest_ttfb_ns;
 	uint64_t slowest_ns; /* last byte; the round's length */

@@ -140,14 +140,18 @@ static void a_window_has_its_series(void **state)
 	(void)state;
 	script_start(play_one_stall, &config, 1);
 	struct sz_load *load = script_open(&config);
-	const struct sz_load_span span = {.min_ns = 350 * MS, .max_ns = 5 * SZ_NS_PER_S};
+	const struct sz_load_span span = {.min_ns = 350 * MS,
+					  .max_ns = 5 * SZ_NS_PER_S,
+					  .requests = 50};
 	script_window(load, &span, &result);
 	sz_load_free(load);
 	assert_int_equal(result.series.interval_ns, 100 * MS);
 	assert_int_equal(result.series.count, result.duration_ns / (100 * MS));
-	assert_true(result.series.ok[0] >= 15 && result.series.ok[1] == 0);
+	size_t silent = 0;
+	for (size_t i = 0; i < result.series.count; i++)
+		silent += result.series.ok[i] == 0;
+	assert_in_range(silent, 1, result.series.count - 1);
 	assert_true(sz_series_sum(&result.series) <= result.outcomes[SZ_OUTCOME_OK] + 1);
-	assert_true(isinf(result.error_ratio));
 }
 
 int main(void)
