@@ -76,6 +76,8 @@ struct sz_load {
 	struct sz_client *clients;
 	char *request;
 	size_t request_bytes;
+	enum sz_phase last_phase; /* of the last failure */
+	int last_errnum;
 	struct rlimit descriptor_limit; /* as it was before the load raised it */
 
 	enum sz_load_stage stage;

@@ -32,6 +32,9 @@ struct sz_measure_config {
 int sz_measure_window(const struct sz_measure_config *config, struct sz_window *window,
 		      struct sz_err *err);
 
+/* Half of the 95 % interval of the throughput, from within the window. */
+#define SZ_PRECISION 0.03
+
 /* What a window must not exceed (measurement facts: the foreign-CPU gate
  * brought the spread of a plateau to 1.3 %). */
 #define SZ_GATE_FOREIGN_RATIO 0.05 /* of the allowed cores */

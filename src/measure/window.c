@@ -9,6 +9,7 @@
 #include "os/cpu.h"
 #include "os/proc.h"
 #include "os/sock.h"
+#include "stat/warmup.h"
 
 /* What the kernel says at one edge of the window. */
 struct edge {
@@ -253,6 +254,14 @@ uint32_t sz_window_gate(const struct sz_window *window, double cores_allowed, un
 	return bits;
 }
 
+/* A series too short to be judged is no evidence. */
+static bool is_unsteady(const struct sz_load_series *series)
+{
+	size_t from;
+	enum sz_steady steady = sz_steady_from(series->ok, series->count, &from);
+	return steady == SZ_UNSTEADY_SHIFTS || steady == SZ_UNSTEADY_DRIFTS;
+}
+
 static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_result *result,
 		    struct sz_window *window, struct sz_err *err)
 {
@@ -261,6 +270,7 @@ static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_re
 		.min_ns = config->window_min_ns,
 		.max_ns = config->window_max_ns,
 		.requests = config->window_requests,
+		.error_ratio = SZ_PRECISION,
 		.at_edge = read_edge,
 		.arg = edges,
 	};
@@ -278,6 +288,8 @@ static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_re
 		return -1;
 	window->disturbed = sz_window_gate(window, config->cores_allowed, config->load.clients,
 					   result->clients_answered);
+	if (is_unsteady(&result->series))
+		window->disturbed |= 1u << SZ_DISTURBED_UNSTEADY;
 	if (result->duration_ns > config->window_max_ns + SZ_GATE_LATE_NS)
 		window->disturbed |= 1u << SZ_DISTURBED_PAUSED;
 	return 0;

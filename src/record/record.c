@@ -117,6 +117,8 @@ const char *sz_disturbance_text(enum sz_disturbance disturbance)
 		[SZ_DISTURBED_UNANSWERED] = "some clients never got an answer",
 		[SZ_DISTURBED_QUEUE] = "connections sat in the listen queue unaccepted",
 		[SZ_DISTURBED_PAUSED] = "sizeup itself was stopped or starved for a while",
+		[SZ_DISTURBED_UNSTEADY] = "the throughput was still changing: a longer --warmup "
+					  "may cure it",
 		[SZ_DISTURBED_LITTLE] = "throughput times latency does not add up to the clients",
 	};
 	return texts[disturbance];

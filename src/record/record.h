@@ -29,6 +29,7 @@ enum sz_disturbance {
 	SZ_DISTURBED_UNANSWERED,  /* some clients had had no response when it opened */
 	SZ_DISTURBED_QUEUE,       /* connections sat in the listen queue when it opened */
 	SZ_DISTURBED_PAUSED,      /* sizeup itself was stopped or starved: it ended late */
+	SZ_DISTURBED_UNSTEADY,    /* the throughput was still changing */
 	SZ_DISTURBED_LITTLE,      /* X * R differs from the clients by more than 5 % */
 	SZ_DISTURBANCES,
 };

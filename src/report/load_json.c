@@ -139,6 +139,7 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 	put_rates(document, result);
 	json_object_set_new(document, "counts", counts(result));
 	json_object_set_new(document, "errors", errors(result));
+	json_object_set_new(document, "errors_other", sz_json_count(result->errors_other));
 	json_object_set_new(document, "burst", burst(report));
 	json_object_set_new(document, "latency_ms", distribution(&result->latency[SZ_OUTCOME_OK]));
 	json_object_set_new(document, "ttfb_ms", distribution(&result->ttfb));
