@@ -105,7 +105,7 @@ static inline void standin_init(struct standin *standin)
 
 static inline void standin_write(const struct standin *standin, const char *name, const char *text)
 {
-	char path[96];
+	char path[160];
 	snprintf(path, sizeof(path), "%s/%s", standin->dir, name);
 	FILE *file = fopen(path, "w");
 	assert_non_null(file);
