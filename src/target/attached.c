@@ -203,10 +203,10 @@ static bool attached_alive(struct sz_target *target, struct sz_err *err)
 		if (!is_living && (!gone || roots->procs[i].role != SZ_ROLE_HELPER))
 			gone = &roots->procs[i];
 	}
-	if (living && (!gone || gone->role == SZ_ROLE_HELPER))
+	if (!gone || (living && gone->role == SZ_ROLE_HELPER))
 		return true;
 	sz_err_set(err, SZ_MACHINE, 0, "the service ended: %s (pid %d) does not run any longer",
-		   gone ? gone->comm : "its process", gone ? (int)gone->pid : 0);
+		   gone->comm, (int)gone->pid);
 	sz_err_hint(err, "see its own log; if the kernel was out of memory (see dmesg), ask for "
 			 "fewer workers");
 	return false;

@@ -61,19 +61,25 @@ static int not_found_by_port(uint16_t port, const struct sz_port_view *view, str
 				"service with --pid-file or --cgroup");
 }
 
+static bool is_forwarder(const char *comm)
+{
+	for (size_t i = 0; i < SZ_ARRAY_LEN(forwarders); i++)
+		if (strcmp(comm, forwarders[i]) == 0)
+			return true;
+	return false;
+}
+
 static int refuse_forwarders(const struct sz_tree *holders, uint16_t port, struct sz_err *err)
 {
 	for (size_t i = 0; i < holders->count; i++) {
 		const struct sz_proc *proc = &holders->procs[i];
-		for (size_t k = 0; k < SZ_ARRAY_LEN(forwarders); k++) {
-			if (strcmp(proc->comm, forwarders[k]) != 0)
-				continue;
-			sz_err_set(err, SZ_USAGE, 0,
-				   "port %u belongs to %s (pid %d), which only passes connections "
-				   "on to the service",
-				   port, proc->comm, (int)proc->pid);
-			return sz_err_hint(err, "name the service with --cgroup or --pid-file");
-		}
+		if (!is_forwarder(proc->comm))
+			continue;
+		sz_err_set(err, SZ_USAGE, 0,
+			   "port %u belongs to %s (pid %d), which only passes connections on to "
+			   "the service",
+			   port, proc->comm, (int)proc->pid);
+		return sz_err_hint(err, "name the service with --cgroup or --pid-file");
 	}
 	return 0;
 }

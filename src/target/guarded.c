@@ -106,8 +106,8 @@ int sz_guarded_start(const struct sz_os *os, const struct sz_command *command,
 	return 0;
 }
 
-int sz_guarded_ask(const struct sz_guarded *guarded, const struct sz_guard_ask *ask,
-		   struct sz_guard_report *report)
+static int ask_guard(const struct sz_guarded *guarded, const struct sz_guard_ask *ask,
+		     struct sz_guard_report *report)
 {
 	if (send(guarded->pair_fd, ask, sizeof(*ask), MSG_NOSIGNAL) < 0)
 		return -1;
@@ -115,11 +115,16 @@ int sz_guarded_ask(const struct sz_guarded *guarded, const struct sz_guard_ask *
 	return n == (ssize_t)sizeof(*report) ? 0 : -1;
 }
 
+int sz_guarded_report(const struct sz_guarded *guarded, struct sz_guard_report *report)
+{
+	return ask_guard(guarded, &(struct sz_guard_ask){.verb = SZ_GUARD_REPORT}, report);
+}
+
 void sz_guarded_end(struct sz_guarded *guarded, const struct sz_guard_ask *ask,
 		    struct sz_guard_report *report)
 {
 	/* Without a guard nobody knows more than that it was killed. */
-	if (sz_guarded_ask(guarded, ask, report) < 0)
+	if (ask_guard(guarded, ask, report) < 0)
 		*report = (struct sz_guard_report){.killed = true, .wait_status = SIGKILL};
 	reap_guard(guarded);
 	close(guarded->pair_fd);

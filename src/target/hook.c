@@ -17,8 +17,6 @@
 /* Background work of a command that has ended may still be closing up. */
 #define HOLD_PATIENCE_NS SZ_NS_PER_S
 
-static const struct sz_guard_ask ask_report = {.verb = SZ_GUARD_REPORT};
-
 /* The shell's own status for a command that it cannot find or execute. */
 static bool is_misspelt(int wait_status)
 {
@@ -91,7 +89,7 @@ static int await_end(const struct sz_hook *hook, const struct sz_guarded *guarde
 	uint64_t deadline = guarded->start_ns + hook->timeout_ns;
 	for (uint64_t pause_ns = PAUSE_MIN_NS;;) {
 		uint64_t now = sz_now_ns();
-		if (sz_guarded_ask(guarded, &ask_report, report) < 0)
+		if (sz_guarded_report(guarded, report) < 0)
 			return hook_guard_lost(hook, err);
 		if (!report->command_runs && report->wait_status != 0)
 			return hook_failed(hook, guarded, report, command, err);

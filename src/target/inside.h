@@ -97,8 +97,7 @@ int sz_guarded_start(const struct sz_os *os, const struct sz_command *command,
 		     struct sz_guarded *guarded, struct sz_err *err);
 
 /* 0, or -1 when the guard is gone. */
-int sz_guarded_ask(const struct sz_guarded *guarded, const struct sz_guard_ask *ask,
-		   struct sz_guard_report *report);
+int sz_guarded_report(const struct sz_guarded *guarded, struct sz_guard_report *report);
 
 /* A stop or a release, and the end of the guard. */
 void sz_guarded_end(struct sz_guarded *guarded, const struct sz_guard_ask *ask,

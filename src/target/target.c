@@ -56,12 +56,10 @@ static void describe_end(const struct sz_target *target, const struct sz_guard_r
 	hint_end(target, report->wait_status, err);
 }
 
-static const struct sz_guard_ask ask_report = {.verb = SZ_GUARD_REPORT};
-
 static bool own_alive(struct sz_target *target, struct sz_err *err)
 {
 	struct sz_guard_report report;
-	if (sz_guarded_ask(&target->guarded, &ask_report, &report) < 0) {
+	if (sz_guarded_report(&target->guarded, &report) < 0) {
 		guard_lost(target, err);
 		return false;
 	}
@@ -82,7 +80,7 @@ static int own_look(struct sz_target *target, bool answered, struct sz_err *err)
 static void own_last_output(const struct sz_target *target, struct sz_buf *excerpt)
 {
 	struct sz_guard_report report;
-	if (sz_guarded_ask(&target->guarded, &ask_report, &report) == 0)
+	if (sz_guarded_report(&target->guarded, &report) == 0)
 		sz_output_excerpt(report.output, report.output_len, excerpt);
 }
 

@@ -152,7 +152,8 @@ pid_t sz_target_pid(const struct sz_target *target);
  * into err (if given) as "the service exited with status 3 after 0.2 s; its
  * last output: …".
  *
- * Else: true while the roots that serve live, as they were when it was ready. */
+ * Else: true while the roots that serve live, as they were when it was last
+ * found; an end that nobody has seen is none. */
 bool sz_target_alive(struct sz_target *target, struct sz_err *err);
 
 struct sz_stopped {

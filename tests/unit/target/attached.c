@@ -141,6 +141,8 @@ static void does_not_come_back(void **state)
 	assert_contains(err.message, "not ready after 0.2 s");
 	assert_contains(err.message, "its last output:\n  restarting");
 	assert_contains(err.hint, "--apply");
+	/* Told by the wait; its death was not seen. */
+	assert_true(sz_target_alive(standin.target, NULL));
 	sz_target_stop(standin.target, NULL);
 	standin_end(&standin);
 }
