@@ -173,7 +173,7 @@ static void cpu_counts_from_the_change(void **state)
 {
 	(void)state;
 	struct standin standin;
-	struct sz_ready ready;
+	struct sz_ready ready = {0};
 	struct sz_tree tree = {0};
 	standin_start(&standin, "scale", "1");
 	assert_int_equal(sz_tree_read(&standin.os, standin.pid, &tree), 0);
