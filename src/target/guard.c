@@ -45,6 +45,7 @@ enum phase {
 	GUARDING,
 	STOPPING, /* SIGTERM was sent, the budget runs */
 	KILLING,
+	RELEASED, /* what is left goes on without us */
 };
 
 struct guard {
@@ -230,6 +231,7 @@ static void reap(struct guard *g)
 
 static void send_report(struct guard *g)
 {
+	g->report.output_held = g->output_fd >= 0;
 	g->report.output_len = sz_output_copy(&g->output, g->report.output);
 	send(g->pair_fd, &g->report, sizeof(g->report), MSG_NOSIGNAL);
 }
@@ -267,8 +269,10 @@ static void hear(struct guard *g)
 		return;
 	if (n != (ssize_t)sizeof(ask))
 		abandon(g);
-	else if (ask.stop)
+	else if (ask.verb == SZ_GUARD_STOP)
 		begin_stop(g, ask.budget_ns);
+	else if (ask.verb == SZ_GUARD_RELEASE)
+		g->phase = RELEASED;
 	else
 		send_report(g);
 }
@@ -354,6 +358,8 @@ static bool finished(const struct guard *g)
 {
 	if (g->phase == GUARDING)
 		return false;
+	if (g->phase == RELEASED)
+		return true;
 	return g->report.empty || (g->phase == KILLING && sz_now_ns() >= g->phase_end_ns);
 }
 
