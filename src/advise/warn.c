@@ -312,12 +312,31 @@ static void warn_alone(struct sz_sweep *sweep)
 		       "repeat on a quiet machine");
 }
 
+static void warn_attached(struct sz_sweep *sweep)
+{
+	if (sweep->undo_failure[0])
+		remedy(warn(&sweep->advice, "undo", "the service is not as it was: %s",
+			    sweep->undo_failure),
+		       "run the --undo command by hand");
+	for (size_t i = 0; i < sweep->visit_count; i++) {
+		const struct sz_visit *visit = &sweep->visits[i];
+		if (visit->old_workers == 0)
+			continue;
+		remedy(warn(&sweep->advice, "old-workers",
+			    "at %u, %u workers from before the change were still there",
+			    sweep->setting[visit->setting].workers, visit->old_workers),
+		       "let --apply wait for them, or raise --ready-timeout");
+		return;
+	}
+}
+
 void sz_warn_all(struct sz_sweep *sweep)
 {
 	static void (*const checks[])(struct sz_sweep *) = {
-		warn_nagle,  warn_disturbed,      warn_errors,      warn_spread, warn_worker_count,
-		warn_client, warn_oversubscribed, warn_loopback,    warn_range,  warn_start,
-		warn_limits, warn_falling,        warn_superlinear, warn_blind,  warn_alone,
+		warn_nagle,        warn_disturbed, warn_errors,         warn_spread,
+		warn_worker_count, warn_client,    warn_oversubscribed, warn_loopback,
+		warn_range,        warn_start,     warn_limits,         warn_falling,
+		warn_superlinear,  warn_blind,     warn_alone,          warn_attached,
 	};
 	for (size_t i = 0; i < SZ_ARRAY_LEN(checks); i++)
 		checks[i](sweep);

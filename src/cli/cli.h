@@ -44,6 +44,19 @@ int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bo
  * setting, and on a terminal a live line of what goes on now. */
 int sz_cli_sweep(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err);
 
+/* Which service a sweep is about, as the user says it. */
+struct sz_cli_service {
+	const char *url, *ready; /* ready may be NULL */
+	uint16_t port;           /* 0: choose a free one */
+	bool owned;              /* --i-own-this-target */
+};
+
+/* Check the command, the environment and the hooks that are already in config
+ * (templates, what must be there, what excludes what) and fill its URLs and
+ * address. */
+int sz_cli_fill_service(const struct sz_cli_service *service, struct sz_sweep_config *config,
+			struct sz_err *err);
+
 /* What a sweep would do, in a line. */
 void sz_cli_plan(const struct sz_sweep_config *config, struct sz_buf *out);
 

@@ -50,7 +50,7 @@ static void tell_visits(struct progress *progress, const struct sz_sweep *sweep)
 		const struct sz_visit *visit = &sweep->visits[progress->told];
 		const struct sz_setting *setting = &sweep->setting[visit->setting];
 		char p50[SZ_UNIT_TEXT];
-		if (isnan(visit->exit_s))
+		if (!visit->done)
 			return; /* still going on */
 		clear_line(progress);
 		fprintf(stderr, "  %u worker%s, %u clients: %.1f req/s, p50 %s%s\n",

@@ -14,16 +14,18 @@
 #include "os/cpuset.h"
 #include "os/os.h"
 #include "record/record.h"
+#include "target/target.h"
 
 struct sz_measure_config {
 	const struct sz_os *os;
-	double cores_allowed; /* to the service */
-	const uint64_t *cpus; /* the set whose foreign use matters: the service's and
-			       * sizeup's own together, SZ_CPU_WORDS */
-	pid_t guard_pid;      /* parent of the service: its tree is billed */
+	double cores_allowed;           /* to the service */
+	const uint64_t *cpus;           /* the set whose foreign use matters: the service's and
+					 * sizeup's own together, SZ_CPU_WORDS */
+	const struct sz_target *target; /* the running service; its tree is billed */
 	struct sz_load_config load;
 	uint64_t window_min_ns, window_max_ns;
-	uint64_t window_requests; /* end early once this many completed */
+	uint64_t window_requests; /* end early once so many completed, and the throughput
+				   * is known within SZ_PRECISION */
 };
 
 /* Connect, warm up, measure, drain, disconnect. *window must be initialised;

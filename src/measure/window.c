@@ -43,13 +43,13 @@ static void read_edge(void *arg, bool is_start)
 	struct edges *edges = arg;
 	const struct sz_measure_config *config = edges->config;
 	struct edge *edge = is_start ? &edges->start : &edges->end;
-	edge->tree_known = sz_tree_read(config->os, config->guard_pid, &edge->tree) == 0;
+	edge->tree_known = sz_target_tree(config->target, &edge->tree) == 0;
 	edge->machine_known = sz_cpu_read(config->os, config->cpus, &edge->machine) == 0;
 	edge->own_cpu_ns = sz_process_cpu_ns();
 	edge->at_ns = sz_now_ns();
 	if (is_start)
-		edges->listen_queue =
-			sz_listen_queue(config->os, config->guard_pid, config->load.url.port);
+		edges->listen_queue = sz_listen_queue(config->os, sz_target_pid(config->target),
+						      config->load.url.port);
 }
 
 static double per_second(uint64_t before_ns, uint64_t after_ns, double elapsed_s)
@@ -211,15 +211,16 @@ static int fill_processes(struct sz_window *window, const struct edges *edges, s
 	const struct sz_measure_config *config = edges->config;
 	__attribute__((cleanup(sz_tree_fini))) struct sz_tree tree = {0};
 	struct sz_port_view view;
-	if (sz_tree_read(config->os, config->guard_pid, &tree) < 0)
+	if (sz_target_tree(config->target, &tree) < 0)
 		return 0; /* gone: whoever owns the target says so, with its status */
 	bool classified = sz_tree_classify(config->os, &tree, config->load.url.port, &view) == 0;
 	if (fill_shares(window, &tree, edges, err) < 0)
 		return -1;
 	sz_tree_read_memory(config->os, &tree);
-	fill_memory(window, &tree, config->guard_pid);
+	fill_memory(window, &tree, sz_target_guard_pid(config->target));
 	/* Where connections are reopened few are left to count by now. */
-	window->workers_known = classified && view.fds_readable;
+	/* No listener in sight: the port is another one inside (a container). */
+	window->workers_known = classified && view.fds_readable && view.listeners > 0;
 	window->connections_known =
 		window->workers_known && view.established * 10 >= config->load.clients * 9;
 	if (window->connections_known)

@@ -92,8 +92,10 @@ struct sz_visit {
 	struct sz_window window;
 	unsigned retries; /* windows thrown away as disturbed before this one */
 	double ready_s, start_cpu_s;
-	bool settled;  /* start-up work was over when the load began */
-	double exit_s; /* from SIGTERM to an empty tree */
+	bool settled;         /* start-up work was over when the load began */
+	unsigned old_workers; /* of a service that is not ours: still there from before */
+	bool done;
+	double exit_s; /* from SIGTERM to an empty tree; NaN when it is not ours to stop */
 	bool killed;   /* it did not stop in time */
 };
 
@@ -190,7 +192,8 @@ struct sz_advice {
 
 struct sz_sweep {
 	struct sz_machine machine;
-	char command[512]; /* as given, for people */
+	char command[512];      /* as given, for people */
+	char undo_failure[300]; /* the service was not put back as it was; "" when it was */
 	char url[512];
 	unsigned clients;
 	bool connect_burst;

@@ -32,8 +32,15 @@ typedef void sz_progress_fn(void *arg, const struct sz_sweep *sweep,
 
 struct sz_sweep_config {
 	struct sz_os os;
-	char *const *argv; /* command with templates; borrowed */
+	char *const *argv; /* command with templates, or NULL: see attached; borrowed */
 	char *const *env;  /* NULL or NAME=VALUE with templates; borrowed */
+	const char *reset; /* shell command before each start, with templates, or NULL */
+	/* A service that is not our child: how to change and find it. Its URLs and
+	 * time-outs are those of this struct. */
+	struct {
+		const char *apply, *undo, *pid_file, *cgroup;
+	} attached;
+	uint64_t hook_timeout_ns; /* of reset, apply and undo */
 	struct sz_settings workers;
 	struct sz_settings documented; /* counts that somebody's documentation recommends */
 	unsigned current;              /* what the user runs now; 0: not told */
@@ -73,6 +80,9 @@ void sz_sweep_estimate_s(const struct sz_sweep_config *config, double *least_s, 
  *    until the answer is decided, the budget is spent, or the user has enough.
  * 4. The finalists with twice the clients: how far does the answer carry.
  * 5. The recommended one soaked under load, when asked for: what memory grows to.
+ *
+ * A service that is not our child is changed by the apply command instead of
+ * started, never signalled, and put back by undo at the end, whatever happened.
  *
  * *sweep must be initialised. 0 also when interrupted: sweep->interrupted is
  * set and what was finished is there. -1 when nothing could be measured. */

@@ -205,7 +205,9 @@ static void describe_load(const struct sz_sweep_config *config, struct sz_sweep 
 	sweep->connect_burst = config->load.connect == SZ_CONNECT_BURST;
 	snprintf(sweep->url, sizeof(sweep->url), "http://%s%.200s",
 		 sz_url_host_header(&config->load.url, host), config->load.url.target);
-	for (char *const *arg = config->argv; *arg && used < sizeof(sweep->command); arg++) {
+	if (!config->argv)
+		snprintf(sweep->command, sizeof(sweep->command), "%s", config->attached.apply);
+	for (char *const *arg = config->argv; arg && *arg && used < sizeof(sweep->command); arg++) {
 		int n = snprintf(sweep->command + used, sizeof(sweep->command) - used, "%s%s",
 				 used ? " " : "", *arg);
 		used += n > 0 ? (size_t)n : 0;
@@ -264,6 +266,18 @@ static enum went measure_all(struct run *run)
 	return WENT_WELL;
 }
 
+/* Whatever happened: the service is somebody's. */
+static void undo(const struct sz_sweep_config *config, struct sz_sweep *sweep)
+{
+	struct sz_err err = {0};
+	struct sz_attached_config attached;
+	struct sz_binding port = {.name = "port"};
+	snprintf(port.value, sizeof(port.value), "%u", config->load.url.port);
+	sz_sweep_attached(config, &attached);
+	if (sz_target_undo(&config->os, &attached, &port, 1, &err) < 0)
+		snprintf(sweep->undo_failure, sizeof(sweep->undo_failure), "%.290s", err.message);
+}
+
 int sz_sweep_run(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err)
 {
 	/* Failures are told apart by their code even when the caller does not care. */
@@ -282,8 +296,12 @@ int sz_sweep_run(const struct sz_sweep_config *config, struct sz_sweep *sweep, s
 		if (run.err->code != SZ_INTERRUPTED)
 			return sz_err_wrap(run.err, "measuring the load generator");
 		sweep->interrupted = true;
-	} else if (measure_all(&run) == WENT_NO_FURTHER && !sweep->interrupted) {
-		return -1;
+		return sz_advise_sweep(sweep, run.err);
 	}
+	enum went went = measure_all(&run);
+	if (!config->argv)
+		undo(config, sweep);
+	if (went == WENT_NO_FURTHER && !sweep->interrupted)
+		return -1;
 	return sz_advise_sweep(sweep, run.err);
 }

@@ -72,7 +72,7 @@ static struct sz_measure_config measure_config(const struct here *here)
 		.os = &config->os,
 		.cores_allowed = here->limits.cores,
 		.cpus = here->cpus,
-		.guard_pid = sz_target_guard_pid(here->target),
+		.target = here->target,
 		.load = config->load,
 		.window_min_ns = config->window_ns,
 		.window_max_ns = sz_window_max_ns(config),
@@ -148,6 +148,7 @@ static int measure_setting(struct here *here, struct sz_err *err)
 	visit->ready_s = sz_ns_to_s(ready.ready_ns);
 	visit->start_cpu_s = sz_ns_to_s(ready.start_cpu_ns);
 	visit->settled = ready.settled;
+	visit->old_workers = ready.old_workers;
 	if (sz_limits_read(&config->os, sz_target_pid(here->target), &here->limits, err) < 0)
 		return -1;
 	/* The service's own limits: its command may narrow them (taskset). */
@@ -157,23 +158,50 @@ static int measure_setting(struct here *here, struct sz_err *err)
 	return isnan(here->sweep->alone_latency_ms) ? measure_alone(here, err) : 0;
 }
 
-static int start(struct here *here, struct sz_err *err)
+void sz_sweep_attached(const struct sz_sweep_config *config, struct sz_attached_config *attached)
+{
+	*attached = (struct sz_attached_config){
+		.apply = config->attached.apply,
+		.undo = config->attached.undo,
+		.pid_file = config->attached.pid_file,
+		.cgroup = config->attached.cgroup,
+		.hook_timeout_ns = config->hook_timeout_ns,
+		.ready_url = config->ready_url,
+		.addr = config->load.addr,
+		.ready_timeout_ns = config->ready_timeout_ns,
+	};
+}
+
+static int start_own(struct here *here, const struct sz_binding *bindings, size_t count,
+		     struct sz_err *err)
 {
 	const struct sz_sweep_config *config = here->config;
-	struct sz_binding bindings[] = {{.name = "workers"}, {.name = "port"}};
-	snprintf(bindings[0].value, sizeof(bindings[0].value), "%u",
-		 here->sweep->setting[here->plan->setting].workers);
-	snprintf(bindings[1].value, sizeof(bindings[1].value), "%u", config->load.url.port);
 	const struct sz_target_config target = {
 		.argv = config->argv,
 		.env = config->env,
+		.reset = config->reset,
+		.hook_timeout_ns = config->hook_timeout_ns,
 		.ready_url = config->ready_url,
 		.addr = config->load.addr,
 		.ready_timeout_ns = config->ready_timeout_ns,
 		.stop_timeout_ns = config->stop_timeout_ns,
 	};
+	return sz_target_start(&config->os, &target, bindings, count, &here->target, err);
+}
+
+static int start(struct here *here, struct sz_err *err)
+{
+	const struct sz_sweep_config *config = here->config;
+	struct sz_attached_config attached;
+	struct sz_binding bindings[] = {{.name = "workers"}, {.name = "port"}};
+	snprintf(bindings[0].value, sizeof(bindings[0].value), "%u",
+		 here->sweep->setting[here->plan->setting].workers);
+	snprintf(bindings[1].value, sizeof(bindings[1].value), "%u", config->load.url.port);
 	report(here, SZ_STEP_START, SZ_NS_PER_S);
-	return sz_target_start(&config->os, &target, bindings, SZ_ARRAY_LEN(bindings),
+	if (config->argv)
+		return start_own(here, bindings, SZ_ARRAY_LEN(bindings), err);
+	sz_sweep_attached(config, &attached);
+	return sz_target_apply(&config->os, &attached, bindings, SZ_ARRAY_LEN(bindings),
 			       &here->target, err);
 }
 
@@ -182,7 +210,8 @@ static void stop(struct here *here)
 	struct sz_stopped stopped;
 	report(here, SZ_STEP_STOP, SZ_NS_PER_S);
 	sz_target_stop(here->target, &stopped);
-	here->visit->exit_s = sz_ns_to_s(stopped.exit_ns);
+	if (here->config->argv)
+		here->visit->exit_s = sz_ns_to_s(stopped.exit_ns);
 	here->visit->killed = stopped.killed;
 }
 
@@ -210,8 +239,10 @@ int sz_visit_setting(const struct sz_sweep_config *config, struct sz_sweep *swee
 	here.visit->block = plan->block;
 	here.visit->purpose = plan->purpose;
 	here.visit->clients = config->load.clients * (plan->purpose == SZ_FOR_TWICE ? 2 : 1);
-	if (visit(&here, err) == 0)
+	if (visit(&here, err) == 0) {
+		here.visit->done = true;
 		return 0;
+	}
 	/* A visit that failed is no visit: what it means is the caller's to note. */
 	sz_window_fini(&here.visit->window);
 	sweep->visit_count--;

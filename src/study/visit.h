@@ -7,6 +7,7 @@
 #define SZ_STUDY_VISIT_H
 
 #include "study/study.h"
+#include "target/target.h"
 
 struct sz_visit_plan {
 	size_t setting; /* index */
@@ -19,6 +20,9 @@ struct sz_visit_plan {
  * not be measured. err must not be NULL. */
 int sz_visit_setting(const struct sz_sweep_config *config, struct sz_sweep *sweep,
 		     const struct sz_visit_plan *plan, struct sz_err *err);
+
+/* How to change and find a service that is not our child. */
+void sz_sweep_attached(const struct sz_sweep_config *config, struct sz_attached_config *attached);
 
 uint64_t sz_window_max_ns(const struct sz_sweep_config *config);
 
