@@ -84,11 +84,13 @@ static void copy_counts(const struct group *group, struct sz_window *window)
 		window->ok += one->ok;
 		window->errors += one->errors;
 		window->unfinished += one->unfinished;
+		window->stale += one->stale;
 		window->server_closed += one->server_closed;
 		window->reconnects += one->reconnects;
 		window->disturbed |= one->disturbed;
 	}
 	window->workers_known = last->workers_known;
+	window->listeners = last->listeners;
 	window->connections_known = last->connections_known;
 	window->listen_queue = last->listen_queue;
 	window->share = calloc(last->workers + 1, sizeof(*window->share));

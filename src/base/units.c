@@ -128,10 +128,10 @@ static const char *parse_element(char *element, struct sz_settings *settings)
 	if (dots)
 		*dots = '\0';
 	if (!parse_setting(element, &first))
-		return "every value must be a whole number of 1 or more";
+		return "every value must be a whole number within the range";
 	last = first;
 	if (dots && !parse_setting(dots + 2, &last))
-		return "a range needs two whole numbers of 1 or more";
+		return "a range needs two whole numbers within the range";
 	if (last < first)
 		return "the range runs downwards";
 	for (unsigned value = first; value < last; value *= 2) {

@@ -137,9 +137,10 @@ static int fill_ready(const struct sz_cli_service *service, struct sz_sweep_conf
 		return 0;
 	if (sz_url_parse(service->ready, &given, err) < 0)
 		return sz_err_wrap(err, "--ready");
-	if (given.host[0] && given.port != config->load.url.port) {
-		sz_err_set(err, SZ_USAGE, 0, "--ready must be on the service's own port, %u",
-			   config->load.url.port);
+	const struct sz_url *url = &config->load.url;
+	if (given.host[0] && (given.port != url->port || strcmp(given.host, url->host) != 0)) {
+		sz_err_set(err, SZ_USAGE, 0, "--ready must be on the service itself, %s port %u",
+			   url->host, url->port);
 		return sz_err_hint(err, "give a path, like --ready /health");
 	}
 	memcpy(config->ready_url.target, given.target, sizeof(given.target));

@@ -186,10 +186,10 @@ int sz_load_open(struct sz_load *load, struct sz_err *err)
 
 /* Windows */
 
-static void at_edge(const struct sz_load_span *span, bool is_start)
+static void at_edge(const struct sz_load_span *span, enum sz_edge edge)
 {
 	if (span->at_edge)
-		span->at_edge(span->arg, is_start);
+		span->at_edge(span->arg, edge);
 }
 
 static int run_loop(struct sz_load *load, uint64_t t0_ns, struct sz_err *err)
@@ -219,7 +219,7 @@ static int count(struct sz_load *load, const struct sz_load_span *span, struct s
 {
 	struct sz_load_result *result = &load->result;
 	uint64_t t0_ns = sz_now_ns();
-	at_edge(span, true);
+	at_edge(span, SZ_EDGE_START);
 	uint64_t cpu_ns = sz_thread_cpu_ns();
 	uint64_t waits = sz_loop_waits(load->loop);
 	result->clients_answered = load->answered;
@@ -233,7 +233,7 @@ static int count(struct sz_load *load, const struct sz_load_span *span, struct s
 	result->connections_open_at_end = load->open_now;
 	sz_load_note_gap(load, load->finished_ns);
 	end_series(load);
-	at_edge(span, false);
+	at_edge(span, SZ_EDGE_END);
 	return rc;
 }
 
@@ -263,8 +263,11 @@ int sz_load_window(struct sz_load *load, const struct sz_load_span *span,
 	load->result.error_ratio = INFINITY;
 	if (!in_bursts(load) && lead_in(load, 0, err) < 0)
 		return -1;
-	if (!interrupted(load) && (count(load, span, err) < 0 || tail(load, err) < 0))
-		return -1;
+	if (!interrupted(load)) {
+		if (count(load, span, err) < 0 || tail(load, err) < 0)
+			return -1;
+		at_edge(span, SZ_EDGE_SETTLED);
+	}
 	if (drain(load, err) < 0)
 		return -1;
 	fill_totals(load);

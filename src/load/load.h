@@ -199,6 +199,13 @@ int sz_load_new(const struct sz_load_config *config, struct sz_load **load, stru
  * when a stop was requested. After -1 only sz_load_free() may follow. */
 int sz_load_open(struct sz_load *load, struct sz_err *err);
 
+enum sz_edge {
+	SZ_EDGE_START,   /* t0 */
+	SZ_EDGE_END,     /* t1 */
+	SZ_EDGE_SETTLED, /* every counted request is settled, and the load still goes on:
+			  * the time for what takes longer. In bursts it is over by then. */
+};
+
 /* When a window ends. Closed loop: after min_ns, once all of what is asked for
  * beside it is reached, at the latest after max_ns. Bursts: after so many
  * rounds; max_ns is the latest start of one (the first starts in any case). */
@@ -215,9 +222,9 @@ struct sz_load_span {
 	 * with arg and the good answers since t0. As quick as at_edge. */
 	bool (*precise_enough)(void *arg, uint64_t ok);
 
-	/* Called at t0 and at t1 with arg, on this thread; may be NULL. Must be
-	 * quick: the clients wait meanwhile. */
-	void (*at_edge)(void *arg, bool is_start);
+	/* Called at each edge with arg, on this thread; may be NULL. At t0 and t1 it
+	 * must be quick: the clients wait meanwhile. */
+	void (*at_edge)(void *arg, enum sz_edge edge);
 	void *arg;
 };
 

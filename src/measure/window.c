@@ -24,6 +24,12 @@ struct edges {
 	const struct sz_measure_config *config;
 	struct edge start, end;
 	int listen_queue; /* at the start; negative when unknown */
+	uint64_t polled_ns;
+	bool paused;
+	/* After the end, under load. */
+	struct sz_tree tree;
+	struct sz_port_view view;
+	bool classified;
 };
 
 static void edge_fini(struct edge *edge)
@@ -35,21 +41,57 @@ static void edges_fini(struct edges *edges)
 {
 	edge_fini(&edges->start);
 	edge_fini(&edges->end);
+	sz_tree_fini(&edges->tree);
 }
 
 /* Called with the clients waiting: only what is quick and must be in step. */
-static void read_edge(void *arg, bool is_start)
+static void read_edge(struct edges *edges, struct edge *edge)
 {
-	struct edges *edges = arg;
 	const struct sz_measure_config *config = edges->config;
-	struct edge *edge = is_start ? &edges->start : &edges->end;
 	edge->tree_known = sz_target_tree(config->target, &edge->tree) == 0;
 	edge->machine_known = sz_cpu_read(config->os, config->cpus, &edge->machine) == 0;
 	edge->own_cpu_ns = sz_process_cpu_ns();
 	edge->at_ns = sz_now_ns();
-	if (is_start)
+}
+
+/* After t1, under the load still: what takes milliseconds to read. */
+static void read_processes(struct edges *edges)
+{
+	const struct sz_measure_config *config = edges->config;
+	if (sz_target_tree(config->target, &edges->tree) < 0)
+		return; /* gone: whoever owns the target says so, with its status */
+	edges->classified = sz_tree_classify(config->os, &edges->tree, config->load.url.port,
+					     &edges->view) == 0;
+	sz_tree_read_memory(config->os, &edges->tree);
+}
+
+static void at_edge(void *arg, enum sz_edge edge)
+{
+	struct edges *edges = arg;
+	const struct sz_measure_config *config = edges->config;
+	if (edge == SZ_EDGE_SETTLED) {
+		read_processes(edges);
+		return;
+	}
+	read_edge(edges, edge == SZ_EDGE_START ? &edges->start : &edges->end);
+	if (edge == SZ_EDGE_START) {
+		edges->polled_ns = edges->start.at_ns;
 		edges->listen_queue = sz_listen_queue(config->os, sz_target_pid(config->target),
 						      config->load.url.port);
+	}
+}
+
+/* Polled all through the window: when a poll comes late, sizeup was stopped or
+ * starved, and its clients with it. It never ends the window by itself. */
+static bool note_poll(void *arg, uint64_t ok)
+{
+	struct edges *edges = arg;
+	uint64_t now_ns = sz_now_ns();
+	(void)ok;
+	if (now_ns - edges->polled_ns > SZ_LOAD_POLL_NS + SZ_GATE_LATE_NS)
+		edges->paused = true;
+	edges->polled_ns = now_ns;
+	return true;
 }
 
 static double per_second(uint64_t before_ns, uint64_t after_ns, double elapsed_s)
@@ -78,6 +120,7 @@ static void fill_requests(struct sz_window *window, const struct sz_load_result 
 	window->sent = result->sent;
 	window->ok = outcomes[SZ_OUTCOME_OK];
 	window->unfinished = outcomes[SZ_OUTCOME_UNFINISHED];
+	window->stale = outcomes[SZ_OUTCOME_STALE];
 	window->errors = result->connect_failed + outcomes[SZ_OUTCOME_HTTP_ERROR] +
 			 outcomes[SZ_OUTCOME_PROTOCOL_ERROR] + outcomes[SZ_OUTCOME_SOCKET_ERROR] +
 			 outcomes[SZ_OUTCOME_TIMEOUT];
@@ -96,9 +139,13 @@ static void fill_requests(struct sz_window *window, const struct sz_load_result 
 	window->ttfb_p50_ms = quantile_ms(&result->ttfb, 0.50);
 	window->ttfb_max_ms = max_ms(&result->ttfb);
 
-	/* Little's law: clients = X * R in a closed loop without think time. Time
-	 * spent reconnecting is in neither factor, so it says nothing then. */
-	window->in_flight = window->throughput_rps * window->latency_mean_ms / 1e3;
+	/* Little's law: clients = X * R in a closed loop without think time, of all
+	 * outcomes: who waits for an error waits, too. Time spent reconnecting is in
+	 * neither factor, so it says nothing then. */
+	double waited_ns = 0;
+	for (unsigned i = 0; i < SZ_OUTCOME_COUNT; i++)
+		waited_ns += result->latency[i].sum_ns;
+	window->in_flight = waited_ns / (double)result->duration_ns;
 	if (!sz_window_reconnects(window))
 		window->little_ratio = window->in_flight / clients;
 }
@@ -183,7 +230,9 @@ static double imbalance(const struct sz_window *window)
 		if (connections > most)
 			most = connections;
 	}
-	return total ? (double)most * window->workers / total : SZ_NAN;
+	/* Fewer connections than workers cannot be even. */
+	unsigned could = window->workers < total ? window->workers : total;
+	return total ? (double)most * could / total : SZ_NAN;
 }
 
 static int fill_shares(struct sz_window *window, const struct sz_tree *tree,
@@ -205,24 +254,19 @@ static int fill_shares(struct sz_window *window, const struct sz_tree *tree,
 	return 0;
 }
 
-/* After the drain, while the connections are still open. */
 static int fill_processes(struct sz_window *window, const struct edges *edges, struct sz_err *err)
 {
 	const struct sz_measure_config *config = edges->config;
-	__attribute__((cleanup(sz_tree_fini))) struct sz_tree tree = {0};
-	struct sz_port_view view;
-	if (sz_target_tree(config->target, &tree) < 0)
-		return 0; /* gone: whoever owns the target says so, with its status */
-	bool classified = sz_tree_classify(config->os, &tree, config->load.url.port, &view) == 0;
-	if (fill_shares(window, &tree, edges, err) < 0)
+	const struct sz_port_view *view = &edges->view;
+	if (fill_shares(window, &edges->tree, edges, err) < 0)
 		return -1;
-	sz_tree_read_memory(config->os, &tree);
-	fill_memory(window, &tree, sz_target_guard_pid(config->target));
-	/* Where connections are reopened few are left to count by now. */
+	fill_memory(window, &edges->tree, sz_target_guard_pid(config->target));
 	/* No listener in sight: the port is another one inside (a container). */
-	window->workers_known = classified && view.fds_readable && view.listeners > 0;
+	window->listeners = edges->classified ? (int64_t)view->listeners : -1;
+	window->workers_known = edges->classified && view->fds_readable && view->listeners > 0;
+	/* Where connections are reopened some are always on their way. */
 	window->connections_known =
-		window->workers_known && view.established * 10 >= config->load.clients * 9;
+		window->workers_known && view->established * 10 >= config->load.clients * 9;
 	if (window->connections_known)
 		window->imbalance = imbalance(window);
 	return 0;
@@ -240,6 +284,8 @@ uint32_t sz_window_gate(const struct sz_window *window, double cores_allowed, un
 {
 	/* Comparisons with NaN are false: what is unknown disturbs nothing. */
 	bool reopened = sz_window_reconnects(window); /* then the listen queue is the queue */
+	/* Clients in step complete in steps of R: the ends cut off up to one. */
+	double little = fmax(SZ_GATE_LITTLE, window->latency_mean_ms / 1e3 / window->duration_s);
 	const bool tripped[SZ_DISTURBANCES] = {
 		[SZ_DISTURBED_FOREIGN_CPU] =
 			window->foreign_cores > SZ_GATE_FOREIGN_RATIO * cores_allowed,
@@ -247,7 +293,7 @@ uint32_t sz_window_gate(const struct sz_window *window, double cores_allowed, un
 		[SZ_DISTURBED_CLIENT] = window->client_cores >= SZ_GATE_CLIENT_CORES,
 		[SZ_DISTURBED_UNANSWERED] = (clients_answered < clients),
 		[SZ_DISTURBED_QUEUE] = (window->listen_queue > 0 && !reopened),
-		[SZ_DISTURBED_LITTLE] = fabs(window->little_ratio - 1.0) > SZ_GATE_LITTLE,
+		[SZ_DISTURBED_LITTLE] = fabs(window->little_ratio - 1.0) > little,
 	};
 	uint32_t bits = 0;
 	for (unsigned i = 0; i < SZ_DISTURBANCES; i++)
@@ -272,7 +318,8 @@ static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_re
 		.max_ns = config->window_max_ns,
 		.requests = config->window_requests,
 		.error_ratio = SZ_PRECISION,
-		.at_edge = read_edge,
+		.precise_enough = note_poll,
+		.at_edge = at_edge,
 		.arg = edges,
 	};
 	if (sz_load_open(load, err) < 0 || sz_load_window(load, &span, result, err) < 0)
@@ -291,7 +338,7 @@ static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_re
 					   result->clients_answered);
 	if (is_unsteady(&result->series))
 		window->disturbed |= 1u << SZ_DISTURBED_UNSTEADY;
-	if (result->duration_ns > config->window_max_ns + SZ_GATE_LATE_NS)
+	if (edges->paused || result->duration_ns > config->window_max_ns + SZ_GATE_LATE_NS)
 		window->disturbed |= 1u << SZ_DISTURBED_PAUSED;
 	return 0;
 }

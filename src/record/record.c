@@ -36,6 +36,7 @@ void sz_window_init(struct sz_window *window)
 		.rss_worker_bytes = -1,
 		.pss_supervisor_bytes = -1,
 		.listen_queue = -1,
+		.listeners = -1,
 	};
 }
 

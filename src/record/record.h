@@ -45,7 +45,7 @@ struct sz_window {
 	double duration_s;
 	uint64_t sent, ok, errors; /* requests of the window; errors: sent but not ok, and
 				    * connects that failed; stale and unfinished apart */
-	uint64_t unfinished;
+	uint64_t unfinished, stale;
 	double throughput_rps; /* ok only */
 	double latency_mean_ms, latency_p50_ms, latency_p90_ms, latency_p95_ms, latency_p99_ms,
 		latency_max_ms;
@@ -63,6 +63,7 @@ struct sz_window {
 	int64_t pss_worker_bytes, rss_worker_bytes; /* mean per worker */
 	int64_t pss_supervisor_bytes;               /* -1: there is none */
 
+	int64_t listeners;             /* sockets that listen on the port; -1: unknown */
 	bool workers_known;            /* false: the sockets could not be read */
 	unsigned workers;              /* worker processes counted */
 	struct sz_worker_share *share; /* one per worker; owned */

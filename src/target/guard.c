@@ -6,9 +6,11 @@
  * parents ended becomes the guard's child. So "nothing is left" is exactly
  * "waitpid() says ECHILD".
  *
- * Killing goes from the top down, only ever to the guard's own children: until
- * the guard waits for them their pids cannot be taken by somebody else, and
- * what they forked meanwhile becomes the guard's child and is next.
+ * Killing goes from the top down, to the guard's own children: until the guard
+ * waits for them their pids cannot be taken by somebody else, and what they
+ * forked meanwhile becomes the guard's child and is next. Only where the
+ * kernel does not list children, and for the SIGTERM that orphans get, all
+ * descendants are signalled by pid.
  */
 #include "target/inside.h"
 
@@ -254,9 +256,13 @@ static void abandon(struct guard *g)
 
 static void begin_stop(struct guard *g, uint64_t budget_ns)
 {
+	uint64_t now = sz_now_ns();
+	if (g->phase == GUARDING)
+		g->stop_began_ns = now;
+	/* Asked again it is in more of a hurry. */
+	if (g->phase == GUARDING || now + budget_ns < g->phase_end_ns)
+		g->phase_end_ns = now + budget_ns;
 	g->phase = STOPPING;
-	g->stop_began_ns = sz_now_ns();
-	g->phase_end_ns = g->stop_began_ns + budget_ns;
 	if (g->report.command_runs)
 		kill(g->command_pid, SIGTERM);
 }

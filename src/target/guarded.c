@@ -5,6 +5,8 @@
 #include "target/inside.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -13,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/stop.h"
 
 static int cannot_run(const char *program, int errnum, struct sz_err *err)
 {
@@ -106,11 +109,35 @@ int sz_guarded_start(const struct sz_os *os, const struct sz_command *command,
 	return 0;
 }
 
+/* After Ctrl-C a service gets no more than this to end by itself. */
+#define INTERRUPTED_BUDGET_NS SZ_NS_PER_S
+
+/* Wait for the guard's report; a stop that is requested meanwhile shortens the
+ * patience with the service. */
+static void await_end(const struct sz_guarded *guarded)
+{
+	const struct sz_guard_ask hurry = {.verb = SZ_GUARD_STOP,
+					   .budget_ns = INTERRUPTED_BUDGET_NS};
+	bool told = sz_stop_requested();
+	struct pollfd fds[] = {{.fd = guarded->pair_fd, .events = POLLIN},
+			       {.fd = told ? -1 : sz_stop_fd(), .events = POLLIN}};
+	while (poll(fds, 2, -1) <= 0 || !fds[0].revents) {
+		if (told || !sz_stop_requested())
+			continue;
+		told = true;
+		fds[1].fd = -1;
+		send(guarded->pair_fd, &hurry, sizeof(hurry), MSG_NOSIGNAL);
+	}
+}
+
 static int ask_guard(const struct sz_guarded *guarded, const struct sz_guard_ask *ask,
 		     struct sz_guard_report *report)
 {
+	kill(guarded->guard_pid, SIGCONT); /* stopped, it could not answer */
 	if (send(guarded->pair_fd, ask, sizeof(*ask), MSG_NOSIGNAL) < 0)
 		return -1;
+	if (ask->verb == SZ_GUARD_STOP)
+		await_end(guarded);
 	ssize_t n = receive(guarded->pair_fd, report, sizeof(*report));
 	return n == (ssize_t)sizeof(*report) ? 0 : -1;
 }
@@ -123,8 +150,11 @@ int sz_guarded_report(const struct sz_guarded *guarded, struct sz_guard_report *
 void sz_guarded_end(struct sz_guarded *guarded, const struct sz_guard_ask *ask,
 		    struct sz_guard_report *report)
 {
+	struct sz_guard_ask given = *ask;
+	if (sz_stop_requested() && given.budget_ns > INTERRUPTED_BUDGET_NS)
+		given.budget_ns = INTERRUPTED_BUDGET_NS;
 	/* Without a guard nobody knows more than that it was killed. */
-	if (ask_guard(guarded, ask, report) < 0)
+	if (ask_guard(guarded, &given, report) < 0)
 		*report = (struct sz_guard_report){.killed = true, .wait_status = SIGKILL};
 	reap_guard(guarded);
 	close(guarded->pair_fd);

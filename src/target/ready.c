@@ -13,6 +13,7 @@
 #include "os/proc.h"
 
 #define TRY_NS SZ_NS_PER_S
+#define TRY_MAX_NS (32 * SZ_NS_PER_S)
 #define PAUSE_MIN_NS (20 * SZ_NS_PER_MS)
 #define PAUSE_MAX_NS (100 * SZ_NS_PER_MS)
 
@@ -25,7 +26,8 @@
 
 /* What the last try gave. */
 struct answer {
-	int status; /* 0: none, and why says why */
+	uint64_t patience_ns; /* with the next try */
+	int status;           /* 0: none, and why says why */
 	struct sz_err why;
 	uint64_t first_4xx_ns; /* 0: none so far */
 };
@@ -51,7 +53,12 @@ static void try_once(const struct sz_target *target, struct answer *answer)
 {
 	uint64_t now = sz_now_ns();
 	answer->status = 0;
-	sz_get(&target->ready_url, &target->addr, now + TRY_NS, &answer->status, &answer->why);
+	sz_get(&target->ready_url, &target->addr, now + answer->patience_ns, &answer->status,
+	       &answer->why);
+	/* A page may simply be slow: the next try waits longer. */
+	if (answer->status == 0 && answer->why.errnum == ETIMEDOUT &&
+	    answer->patience_ns < TRY_MAX_NS)
+		answer->patience_ns *= 2;
 	if (is_4xx(answer->status) && answer->first_4xx_ns == 0)
 		answer->first_4xx_ns = now;
 }
@@ -110,7 +117,7 @@ static int wait_answer(struct sz_target *target, struct sz_err *err)
 {
 	uint64_t deadline = target->ready_deadline_ns;
 	uint64_t pause = PAUSE_MIN_NS;
-	struct answer answer = {0};
+	struct answer answer = {.patience_ns = TRY_NS};
 	for (;;) {
 		uint64_t now = sz_now_ns();
 		try_once(target, &answer);

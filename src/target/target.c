@@ -22,8 +22,8 @@
 static void guard_lost(const struct sz_target *target, struct sz_err *err)
 {
 	sz_err_set(err, SZ_MACHINE, 0,
-		   "the guard of the service (pid %d) was killed from outside, "
-		   "and the service with it",
+		   "the guard of the service (pid %d) was killed from outside: "
+		   "the command ended with it, and its own children may be left",
 		   (int)target->guarded.guard_pid);
 	sz_err_hint(err, "start again; if the kernel was out of memory (see dmesg), ask for fewer "
 			 "workers");
@@ -204,9 +204,21 @@ pid_t sz_target_guard_pid(const struct sz_target *target)
 	return target->guarded.guard_pid;
 }
 
+/* A command that went into the background left somebody else to look at. */
 pid_t sz_target_pid(const struct sz_target *target)
 {
-	return target->pid;
+	pid_t pid = target->pid;
+	struct sz_tree tree = {0};
+	if (kill(pid, 0) == 0 || target->kind->tree(target, &tree) < 0)
+		return pid;
+	for (size_t i = 0; i < tree.count; i++) {
+		if (tree.procs[i].pid == sz_target_guard_pid(target) || tree.procs[i].state == 'Z')
+			continue;
+		pid = tree.procs[i].pid;
+		break;
+	}
+	sz_tree_fini(&tree);
+	return pid;
 }
 
 int sz_target_tree(const struct sz_target *target, struct sz_tree *tree)

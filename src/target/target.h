@@ -143,7 +143,8 @@ int sz_target_tree(const struct sz_target *target, struct sz_tree *tree);
 /* The guard, which is no part of the service; 0 when the service is not ours. */
 pid_t sz_target_guard_pid(const struct sz_target *target);
 
-/* The command itself, or the first root that serves: for limits. */
+/* The command itself, or what it left when it went into the background, or the
+ * first root that serves: for limits. */
 pid_t sz_target_pid(const struct sz_target *target);
 
 /* Of ours: true while the command runs, and when it ended with status 0 but
