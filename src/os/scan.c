@@ -78,6 +78,7 @@ const char *sz_scan_word(const char **at, size_t *len)
  * state (3) on. Some are signed; negative ones are of no use here and read 0. */
 enum {
 	STAT_PPID = 4,
+	STAT_PGID = 5,
 	STAT_UTIME = 14,
 	STAT_STIME = 15,
 	STAT_CUTIME = 16,
@@ -119,6 +120,7 @@ bool sz_scan_stat(const char *text, long ticks_per_s, struct sz_proc *proc)
 
 	uint64_t tick_ns = SZ_NS_PER_S / (uint64_t)ticks_per_s;
 	proc->ppid = (pid_t)field[STAT_PPID];
+	proc->pgid = (pid_t)field[STAT_PGID];
 	proc->state = state;
 	proc->threads = (unsigned)field[STAT_THREADS];
 	proc->start_ticks = field[STAT_START];
