@@ -130,6 +130,17 @@ bool sz_scan_stat(const char *text, long ticks_per_s, struct sz_proc *proc)
 	return true;
 }
 
+bool sz_scan_schedstat(const char *text, uint64_t *wait_ns, uint64_t *runs)
+{
+	uint64_t on_cpu_ns, waited_ns, count;
+	if (!sz_scan_number(&text, 10, &on_cpu_ns) || !sz_scan_number(&text, 10, &waited_ns) ||
+	    !sz_scan_number(&text, 10, &count))
+		return false;
+	*wait_ns = waited_ns;
+	*runs = count;
+	return true;
+}
+
 /* Words of a row: "sl local remote state tx:rx timer retries uid timeout inode". */
 enum { TCP_LOCAL = 1, TCP_STATE = 3, TCP_QUEUES = 4, TCP_INODE = 9, TCP_WORDS };
 

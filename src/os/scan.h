@@ -31,6 +31,9 @@ const char *sz_scan_next_line(const char *text);
 /* /proc/PID/stat: everything but pid and what later calls fill. */
 bool sz_scan_stat(const char *text, long ticks_per_s, struct sz_proc *proc);
 
+/* /proc/PID/task/TID/schedstat: time on a CPU, time waiting for one, runs. */
+bool sz_scan_schedstat(const char *text, uint64_t *wait_ns, uint64_t *runs);
+
 enum sz_tcp_state { /* as numbered by the kernel */
 		    SZ_TCP_ESTABLISHED = 0x01,
 		    SZ_TCP_LISTEN = 0x0A,

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "os/cgroup.h"
 #include "os/cpu.h"
+#include "os/pressure.h"
 #include "os/scan.h"
 
 /* Any scanner on any text: a kernel file may hold what we do not expect. */
@@ -27,6 +28,8 @@ static void scan(const char *text)
 	struct sz_proc proc = {0};
 	struct sz_tcp_row row;
 	struct sz_cpu_times times;
+	struct sz_pressure pressure;
+	uint64_t wait_ns, runs;
 	struct sz_cgroup cgroup;
 	int64_t bytes;
 	uint64_t cpus[SZ_CPU_WORDS];
@@ -35,6 +38,8 @@ static void scan(const char *text)
 
 	sz_scan_stat(text, 100, &proc);
 	sz_scan_kib(text, "Pss:", &bytes);
+	sz_scan_schedstat(text, &wait_ns, &runs);
+	sz_pressure_scan(text, &pressure);
 	sz_cpu_scan(text, 100, cpus, &times);
 	sz_cpu_list_parse(text, cpus);
 	for (const char *line = text; line; line = sz_scan_next_line(line))
@@ -93,6 +98,7 @@ static void damaged_bytes(void **state)
 		"31 23 0:26 /a /sys/fs\\040x rw shared:1 - cgroup cgroup rw,cpu\n",
 		"cpu0 1 2 3 4 5 6 7 8 9 10\n",
 		"Pss:   12 kB\n0-3,8\n",
+		"some avg10=1.23 avg60=0.00 avg300=0.00 total=9\nfull avg10=1.23 avg60=0.00\n",
 	};
 	static const char bytes[] = "\\:/ -(),\n9f\x80\xff";
 	for (size_t i = 0; i < SZ_ARRAY_LEN(good); i++)
