@@ -39,11 +39,19 @@ enum sz_tcp_state { /* as numbered by the kernel */
 		    SZ_TCP_LISTEN = 0x0A,
 };
 
+/* Compared bytewise. IPv4 as ::ffff:a.b.c.d, the way IPv6 sockets see it. */
+struct sz_tcp_end {
+	uint8_t address[16]; /* in network order */
+	uint16_t port;
+};
+_Static_assert(sizeof(struct sz_tcp_end) == 18, "no padding");
+
 struct sz_tcp_row {
 	uint64_t inode; /* 0: no process has it, or not any longer */
 	unsigned state; /* enum sz_tcp_state, or another */
 	uint32_t rx_queue;
-	uint16_t local_port;
+	uid_t uid; /* of the process that made it */
+	struct sz_tcp_end local, remote;
 };
 
 /* One line of /proc/PID/net/tcp or tcp6; false for its heading too. */

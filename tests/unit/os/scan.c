@@ -149,7 +149,11 @@ static void tcp_rows(void **state)
 				    "00:00000000 00000000     0        0 22948 4 0 100\n",
 				    &row));
 	assert_int_equal(row.inode, 22948);
-	assert_int_equal(row.local_port, 8080);
+	static const uint8_t loopback[16] = {[10] = 0xff, [11] = 0xff, 127, 0, 0, 1};
+	assert_memory_equal(row.local.address, loopback, 16);
+	assert_int_equal(row.local.port, 8080);
+	assert_int_equal(row.remote.port, 0);
+	assert_int_equal(row.uid, 0);
 	assert_int_equal(row.state, SZ_TCP_LISTEN);
 	assert_int_equal(row.rx_queue, 255);
 	assert_true(sz_scan_tcp_row(
@@ -158,7 +162,22 @@ static void tcp_rows(void **state)
 		&row));
 	assert_int_equal(row.inode, 23565);
 	assert_int_equal(row.state, SZ_TCP_ESTABLISHED);
-	assert_false(sz_scan_tcp_row("0: 1:10000 0:0 0A 0:0 0:0 0 0 0 1\n", &row));
+	static const uint8_t loopback6[16] = {[15] = 1};
+	assert_memory_equal(row.local.address, loopback6, 16);
+	assert_memory_equal(row.remote.address, loopback6, 16);
+	assert_int_equal(row.remote.port, 0xa7be);
+	assert_int_equal(row.uid, 65534);
+	static const char *const bad[] = {
+		"0: 0100007F:10000 00000000:0000 0A 0:0 0:0 0 0 0 1\n",
+		"0: 0100007:1000 00000000:0000 0A 0:0 0:0 0 0 0 1\n",
+		"0: 010000 7:1000 00000000:0000 0A 0:0 0:0 0 0 0 1\n",
+		"0: 0100007G:1000 00000000:0000 0A 0:0 0:0 0 0 0 1\n",
+		"0: 0100007F:1000 000000000000000000000000:0000 0A 0:0 0:0 0 0 0 1\n",
+		"0: 0100007F:1000 00000000:0000 0A 0:0 0:0 0 4294967296 0 1\n",
+	};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(bad); i++)
+		assert_false(sz_scan_tcp_row(bad[i], &row));
+	assert_true(sz_scan_tcp_row("0: 0100007F:1000 00000000:0000 0A 0:0 0:0 0 7 0 1\n", &row));
 }
 
 static void numbers(void **state)
