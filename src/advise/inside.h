@@ -16,6 +16,8 @@
 #define SZ_REPEATS 3
 /* R(N) <= 1.1 R1: nobody queues, the clients are the limit. */
 #define SZ_UNSATURATED_RATIO 1.1
+/* Alone a client cannot wait longer than in a crowd. */
+#define SZ_CREDIBLE_RATIO 0.9
 /* A CPU-bound service keeps its share of the cores at least this busy. */
 #define SZ_BUSY_RATIO 0.90
 /* One worker with this many times its share of the connections is a warning. */
@@ -34,6 +36,9 @@ static inline bool sz_visit_compares(const struct sz_visit *visit)
 
 /* A window that may decide: measured, feasible, undisturbed. */
 bool sz_setting_decides(const struct sz_setting *setting);
+
+/* Under this window's load nobody queues. */
+bool sz_is_unsaturated(const struct sz_sweep *sweep, const struct sz_window *window);
 
 /* The setting with the highest throughput that may decide, or NULL. */
 const struct sz_setting *sz_best_setting(const struct sz_sweep *sweep);

@@ -112,7 +112,7 @@ static void warn_worker_count(struct sz_sweep *sweep)
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
 		if (!setting->measured || !setting->window.workers_known ||
-		    setting->window.workers == setting->workers)
+		    setting->window.workers == setting->workers || sweep->advice.knob_does_nothing)
 			continue;
 		remedy(warn(&sweep->advice, "worker-count",
 			    "asked for %u workers, counted %u processes that serve port "
@@ -205,11 +205,16 @@ static void describe_disturbances(const struct sz_sweep *sweep, struct sz_buf *t
 static void warn_disturbed(struct sz_sweep *sweep)
 {
 	sz_autobuf struct sz_buf text = {0};
+	uint32_t bits = 0;
 	describe_disturbances(sweep, &text);
-	if (text.len)
-		remedy(warn(&sweep->advice, "disturbed", "disturbed windows never decide: %s",
-			    sz_buf_text(&text)),
-		       "stop what else runs on this machine and repeat");
+	for (size_t i = 0; i < sweep->setting_count; i++)
+		bits |= sweep->setting[i].measured ? sweep->setting[i].window.disturbed : 0;
+	if (!bits)
+		return;
+	/* The first in the order of the enumeration: what comes from outside. */
+	remedy(warn(&sweep->advice, "disturbed", "disturbed windows never decide: %s",
+		    sz_buf_text(&text)),
+	       "%s", sz_disturbance_remedy((enum sz_disturbance)__builtin_ctz(bits)));
 }
 
 static void warn_client(struct sz_sweep *sweep)
@@ -303,8 +308,63 @@ static void warn_blind(struct sz_sweep *sweep)
 	}
 }
 
+/* A few failures do not exclude a setting, and are told all the same. */
+static void warn_failures(struct sz_sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		uint64_t failed = setting->window.errors + setting->window.stale;
+		if (!setting->measured || setting->verdict == SZ_INFEASIBLE || failed == 0)
+			continue;
+		remedy(warn(&sweep->advice, "errors", "at %u worker%s %llu of %llu requests failed",
+			    setting->workers, setting->workers == 1 ? "" : "s",
+			    (unsigned long long)failed, (unsigned long long)setting->window.sent),
+		       "look at the service's own log");
+		return;
+	}
+}
+
+/* Long silences: the service stood still, though the mean looks well. */
+static void warn_stall(struct sz_sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_window *window = &sweep->setting[i].window;
+		if (!sweep->setting[i].measured || !(window->longest_gap_ms > 250) ||
+		    !(window->longest_gap_ms > 3 * window->latency_mean_ms))
+			continue;
+		remedy(warn(&sweep->advice, "stall",
+			    "at %u worker%s nothing was answered for %.0f ms, %.0f x the mean "
+			    "latency",
+			    sweep->setting[i].workers, sweep->setting[i].workers == 1 ? "" : "s",
+			    window->longest_gap_ms,
+			    window->longest_gap_ms / window->latency_mean_ms),
+		       "look for what stops the service: garbage collection, a lock, a disk");
+		return;
+	}
+}
+
+static void warn_knob(struct sz_sweep *sweep)
+{
+	if (!sweep->advice.knob_does_nothing)
+		return;
+	unsigned workers = sweep->setting[sz_smallest_setting(sweep)].window.workers;
+	remedy(warn(&sweep->advice, "knob",
+		    "the knob does nothing: %u process%s served at every setting", workers,
+		    workers == 1 ? "" : "es"),
+	       "check that {workers} reaches the service's own option");
+}
+
 static void warn_alone(struct sz_sweep *sweep)
 {
+	const struct sz_setting *first = &sweep->setting[sz_smallest_setting(sweep)];
+	if (first->measured &&
+	    first->window.latency_mean_ms < SZ_CREDIBLE_RATIO * sweep->alone_latency_ms)
+		remedy(warn(&sweep->advice, "alone",
+			    "one client alone waited %.1f ms, longer than %u clients together "
+			    "(%.1f "
+			    "ms): so it cannot be said whether clients queue",
+			    sweep->alone_latency_ms, sweep->clients, first->window.latency_mean_ms),
+		       "look for what makes the service slow when it is idle, and repeat");
 	if (sweep->visit_count && isnan(sweep->alone_latency_ms))
 		remedy(warn(&sweep->advice, "alone",
 			    "the latency of one client alone could not be measured undisturbed, so "
@@ -337,6 +397,7 @@ void sz_warn_all(struct sz_sweep *sweep)
 		warn_worker_count, warn_client,    warn_oversubscribed, warn_loopback,
 		warn_range,        warn_start,     warn_limits,         warn_falling,
 		warn_superlinear,  warn_blind,     warn_alone,          warn_attached,
+		warn_failures,     warn_stall,     warn_knob,
 	};
 	for (size_t i = 0; i < SZ_ARRAY_LEN(checks); i++)
 		checks[i](sweep);

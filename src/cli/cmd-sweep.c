@@ -170,13 +170,15 @@ static int run_sweep(const struct sweep_options *options, const struct sz_sweep_
 {
 	sz_autobuf struct sz_buf view = {0};
 	int status = sz_cli_sweep(config, sweep, err);
-	if (status < 0)
+	if (status < 0 && !options->json)
 		return -1;
 	if (options->json)
 		sz_report_sweep_json(sweep, &view);
 	else
 		sz_report_sweep_text(sweep, &view);
-	return sz_cli_print(&view, err) < 0 ? -1 : sz_cli_sweep_exit(sweep);
+	if (sz_cli_print(&view, status < 0 ? NULL : err) < 0 || status < 0)
+		return -1;
+	return sz_cli_sweep_exit(sweep);
 }
 
 static int run(const struct sz_command *spec, char **argv, struct sz_err *err)

@@ -56,7 +56,9 @@ static void tell_visits(struct progress *progress, const struct sz_sweep *sweep)
 		fprintf(stderr, "  %u worker%s, %u clients: %.1f req/s, p50 %s%s\n",
 			setting->workers, setting->workers == 1 ? "" : "s", visit->clients,
 			visit->window.throughput_rps,
-			sz_format_duration(p50, visit->window.latency_p50_ms * 1e6),
+			isnan(visit->window.latency_p50_ms)
+				? "–"
+				: sz_format_duration(p50, visit->window.latency_p50_ms * 1e6),
 			visit->window.disturbed ? " (disturbed)" : "");
 	}
 }

@@ -7,7 +7,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "os/cpu.h"
+#include "os/downstream.h"
 #include "os/proc.h"
+#include "os/sched.h"
 #include "os/sock.h"
 #include "stat/warmup.h"
 
@@ -18,12 +20,17 @@ struct edge {
 	struct sz_cpu_times machine;
 	bool tree_known, machine_known;
 	uint64_t own_cpu_ns; /* sizeup itself, the load generator included */
+	uint64_t downstream_cpu_ns;
+	struct sz_sched sched;
+	bool sched_known;
 };
 
 struct edges {
 	const struct sz_measure_config *config;
 	struct edge start, end;
 	int listen_queue; /* at the start; negative when unknown */
+	/* Found at the start: services that this one calls are not noise. */
+	struct sz_downstreams downstreams;
 	uint64_t polled_ns;
 	bool paused;
 	/* After the end, under load. */
@@ -35,6 +42,7 @@ struct edges {
 static void edge_fini(struct edge *edge)
 {
 	sz_tree_fini(&edge->tree);
+	sz_sched_fini(&edge->sched);
 }
 
 static void edges_fini(struct edges *edges)
@@ -50,6 +58,8 @@ static void read_edge(struct edges *edges, struct edge *edge)
 	const struct sz_measure_config *config = edges->config;
 	edge->tree_known = sz_target_tree(config->target, &edge->tree) == 0;
 	edge->machine_known = sz_cpu_read(config->os, config->cpus, &edge->machine) == 0;
+	edge->sched_known = sz_sched_read(config->os, &edge->tree, &edge->sched) == 0;
+	edge->downstream_cpu_ns = sz_downstreams_cpu_ns(config->os, &edges->downstreams);
 	edge->own_cpu_ns = sz_process_cpu_ns();
 	edge->at_ns = sz_now_ns();
 }
@@ -73,6 +83,10 @@ static void at_edge(void *arg, enum sz_edge edge)
 		read_processes(edges);
 		return;
 	}
+	/* A few milliseconds, of which only requests before the window suffer. */
+	if (edge == SZ_EDGE_START && sz_target_tree(config->target, &edges->tree) == 0)
+		sz_downstreams_read(config->os, &edges->tree, config->load.url.port,
+				    &edges->downstreams);
 	read_edge(edges, edge == SZ_EDGE_START ? &edges->start : &edges->end);
 	if (edge == SZ_EDGE_START) {
 		edges->polled_ns = edges->start.at_ns;
@@ -163,6 +177,10 @@ static void fill_cpu(struct sz_window *window, const struct edges *edges)
 	if (window->ok)
 		window->cpu_s_per_request =
 			window->tree_cores * window->duration_s / (double)window->ok;
+	if (start->sched_known && end->sched_known)
+		window->runqueue_cores =
+			(double)sz_sched_between(&start->sched, &end->sched).wait_ns / 1e9 /
+			elapsed_s;
 	if (!start->machine_known || !end->machine_known)
 		return;
 	double cpus = end->machine.cpus;
@@ -170,7 +188,10 @@ static void fill_cpu(struct sz_window *window, const struct edges *edges)
 	double steal = per_second(start->machine.steal_ns, end->machine.steal_ns, elapsed_s);
 	double own = per_second(start->own_cpu_ns, end->own_cpu_ns, elapsed_s);
 	window->steal_ratio = steal / cpus;
-	window->foreign_cores = cpus - idle - steal - window->tree_cores - own;
+	window->downstream_cores =
+		per_second(start->downstream_cpu_ns, end->downstream_cpu_ns, elapsed_s);
+	window->foreign_cores =
+		cpus - idle - steal - window->tree_cores - window->downstream_cores - own;
 }
 
 static uint64_t cpu_of(const struct sz_tree *tree, const struct sz_proc *proc)

@@ -158,6 +158,7 @@ enum sz_status {
 	SZ_STATUS_NO, /* measured, and no setting can be recommended */
 	SZ_STATUS_UNTRUSTWORTHY,
 	SZ_STATUS_INTERRUPTED,
+	SZ_STATUS_FAILED, /* nothing could be measured; see failure of the sweep */
 };
 
 /* Memory of the whole tree (PSS) by workers. A floor until it was soaked:
@@ -182,7 +183,8 @@ struct sz_advice {
 	char reason[400];
 	char reach[200]; /* for which numbers of clients it holds; "" when not tried */
 	struct sz_memory_budget memory;
-	bool saturated; /* the load saturates the service at its smallest setting */
+	bool knob_does_nothing; /* as many workers at every setting */
+	bool saturated;         /* the load saturates the service at its smallest setting */
 	enum sz_class limit;
 	char evidence[SZ_EVIDENCE_MAX][300];
 	size_t evidence_count;
@@ -209,6 +211,7 @@ struct sz_sweep {
 	size_t setting_count;
 	struct sz_visit *visits; /* in the order they were made; owned */
 	size_t visit_count, visit_cap;
+	char failure[600]; /* why nothing could be measured; "" when something could */
 	bool interrupted;
 	bool stopped_early; /* the ascent ended because more gained nothing */
 	struct sz_advice advice;
@@ -230,6 +233,7 @@ void sz_sweep_fini(struct sz_sweep *sweep);
 
 /* Plain words for people: "other programs used the CPU", … */
 const char *sz_disturbance_text(enum sz_disturbance disturbance);
+const char *sz_disturbance_remedy(enum sz_disturbance disturbance);
 
 /* Codes of JSON. */
 const char *sz_verdict_name(enum sz_verdict verdict);

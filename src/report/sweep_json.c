@@ -12,11 +12,14 @@
 static json_t *machine(const struct sz_machine *machine)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:s}", "cores_allowed",
-			 sz_json_number(machine->cores_allowed), "cpus_allowed",
-			 sz_json_count(machine->cpus_allowed), "cpus_online",
+			 sz_json_number(machine->cores_allowed > 0 ? machine->cores_allowed
+								   : SZ_NAN),
+			 "cpus_allowed", sz_json_count(machine->cpus_allowed), "cpus_online",
 			 sz_json_count(machine->cpus_online), "memory_limit_bytes",
-			 sz_json_count(machine->memory_limit_bytes), "memory_limited",
-			 (int)machine->memory_limited, "cores_from",
+			 sz_json_bytes(machine->memory_limit_bytes
+					       ? (int64_t)machine->memory_limit_bytes
+					       : -1),
+			 "memory_limited", (int)machine->memory_limited, "cores_from",
 			 sz_json_text(machine->cores_from), "memory_from",
 			 sz_json_text(machine->memory_from), "kernel", machine->kernel);
 }
@@ -83,6 +86,8 @@ static json_t *window_fields(const struct sz_window *window)
 		{"client_cores", window->client_cores},
 		{"foreign_cores", window->foreign_cores},
 		{"steal_ratio", window->steal_ratio},
+		{"runqueue_cores", window->runqueue_cores},
+		{"downstream_cores", window->downstream_cores},
 		{"little_ratio", window->little_ratio},
 	};
 	const struct sz_json_field ttfb[] = {{"p50", window->ttfb_p50_ms},
@@ -90,6 +95,7 @@ static json_t *window_fields(const struct sz_window *window)
 	json_t *object = sz_json_numbers(numbers, SZ_ARRAY_LEN(numbers));
 	json_object_set_new(object, "requests", sz_json_count(window->ok));
 	json_object_set_new(object, "errors", sz_json_count(window->errors));
+	json_object_set_new(object, "stale", sz_json_count(window->stale));
 	json_object_set_new(object, "workers_counted", sz_json_count(window->workers));
 	json_object_set_new(object, "latency_ms", latency(window));
 	json_object_set_new(object, "ttfb_ms", sz_json_numbers(ttfb, SZ_ARRAY_LEN(ttfb)));
@@ -219,6 +225,8 @@ void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out)
 	json_t *document = json_object();
 	json_object_set_new(document, "schema", json_string("sizeup/sweep/1"));
 	json_object_set_new(document, "status", json_string(sz_status_name(sweep->advice.status)));
+	json_object_set_new(document, "failure",
+			    sweep->failure[0] ? sz_json_text(sweep->failure) : json_null());
 	json_object_set_new(document, "machine", machine(&sweep->machine));
 	json_object_set_new(document, "command", sz_json_text(sweep->command));
 	json_object_set_new(document, "seed", sz_json_count(sweep->seed));

@@ -100,7 +100,7 @@ static void put_slowest(const struct sz_setting *s, char cell[CELL])
 
 static void put_errors(const struct sz_setting *s, char cell[CELL])
 {
-	snprintf(cell, CELL, "%llu", (unsigned long long)s->window.errors);
+	snprintf(cell, CELL, "%llu", (unsigned long long)(s->window.errors + s->window.stale));
 }
 
 static void put_cpu(const struct sz_setting *s, char cell[CELL])
@@ -222,15 +222,17 @@ static void put_machine(const struct sz_sweep *sweep, struct sz_buf *out)
 	sz_autobuf struct sz_buf text = {0};
 	sz_buf_printf(&text, "%.4g cores (%s), %s of memory (%s)", machine->cores_allowed,
 		      machine->cores_from,
-		      sz_format_bytes(memory, (double)machine->memory_limit_bytes),
+		      machine->memory_limit_bytes
+			      ? sz_format_bytes(memory, (double)machine->memory_limit_bytes)
+			      : "an unknown amount",
 		      machine->memory_from);
 	put_line(out, "Service", sweep->command);
 	put_line(out, "May use", sz_buf_text(&text));
 	text.len = 0;
-	sz_buf_printf(&text,
-		      "%u clients, each with one request in flight, on %s; one client alone "
-		      "waits %.3g ms",
-		      sweep->clients, sweep->url, sweep->alone_latency_ms);
+	sz_buf_printf(&text, "%u clients, each with one request in flight, on %s", sweep->clients,
+		      sweep->url);
+	if (!isnan(sweep->alone_latency_ms))
+		sz_buf_printf(&text, "; one client alone waits %.3g ms", sweep->alone_latency_ms);
 	put_line(out, "Load", sz_buf_text(&text));
 }
 
@@ -247,6 +249,7 @@ static const char *const no_answer_words[] = {
 	[SZ_STATUS_NO] = "none: see the warnings",
 	[SZ_STATUS_UNTRUSTWORTHY] = "none: this measurement is not trustworthy, see the warnings",
 	[SZ_STATUS_INTERRUPTED] = "none: interrupted before the table was complete",
+	[SZ_STATUS_FAILED] = "none: nothing could be measured",
 };
 
 static void put_recommendation(const struct sz_sweep *sweep, struct sz_buf *out)

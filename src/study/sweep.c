@@ -37,6 +37,16 @@ void sz_sweep_estimate_s(const struct sz_sweep_config *config, double *least_s, 
 
 /* --- one visit, and what its failure means --- */
 
+/* One line of it: messages may quote lines of a service's output. */
+static void note_text(char *out, size_t size, const char *text)
+{
+	snprintf(out, size, "%.*s", (int)size - 1, text);
+	for (char *byte = out; *byte; byte++) {
+		if ((unsigned char)*byte < ' ')
+			*byte = ' ';
+	}
+}
+
 enum went { WENT_WELL, WENT_WRONG, WENT_NO_FURTHER };
 
 /* WENT_WRONG: the setting is not feasible, and that is noted. */
@@ -58,7 +68,7 @@ static enum went go(struct run *run, size_t setting, enum sz_purpose purpose)
 	}
 	/* What did work before must not be lost by one bad start. */
 	if (purpose == SZ_FOR_ASCENT)
-		snprintf(noted->failure, sizeof(noted->failure), "%.290s", run->err->message);
+		note_text(noted->failure, sizeof(noted->failure), run->err->message);
 	return WENT_WRONG;
 }
 
@@ -275,7 +285,7 @@ static void undo(const struct sz_sweep_config *config, struct sz_sweep *sweep)
 	snprintf(port.value, sizeof(port.value), "%u", config->load.url.port);
 	sz_sweep_attached(config, &attached);
 	if (sz_target_undo(&config->os, &attached, &port, 1, &err) < 0)
-		snprintf(sweep->undo_failure, sizeof(sweep->undo_failure), "%.290s", err.message);
+		note_text(sweep->undo_failure, sizeof(sweep->undo_failure), err.message);
 }
 
 int sz_sweep_run(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err)
@@ -301,7 +311,10 @@ int sz_sweep_run(const struct sz_sweep_config *config, struct sz_sweep *sweep, s
 	enum went went = measure_all(&run);
 	if (!config->argv)
 		undo(config, sweep);
-	if (went == WENT_NO_FURTHER && !sweep->interrupted)
+	if (went == WENT_NO_FURTHER && !sweep->interrupted) {
+		note_text(sweep->failure, sizeof(sweep->failure), run.err->message);
+		sweep->advice.status = SZ_STATUS_FAILED;
 		return -1;
+	}
 	return sz_advise_sweep(sweep, run.err);
 }

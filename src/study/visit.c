@@ -138,6 +138,22 @@ static int join_own_cpus(struct here *here, struct sz_err *err)
 	return 0;
 }
 
+/* What answers must be what was started: a command that only tells another
+ * program to serve leaves a tree in which nothing happens. */
+static int check_serves(const struct here *here, struct sz_err *err)
+{
+	if (!here->config->argv || here->visit->window.listeners != 0)
+		return 0;
+	sz_err_set(err, SZ_MACHINE, 0,
+		   "no process that the command started listens on port %u, though something "
+		   "answers "
+		   "there",
+		   here->config->load.url.port);
+	return sz_err_hint(err,
+			   "for a service that another program runs (a container, systemd) use "
+			   "--apply with --port, --pid-file or --cgroup");
+}
+
 static int measure_setting(struct here *here, struct sz_err *err)
 {
 	const struct sz_sweep_config *config = here->config;
@@ -153,7 +169,8 @@ static int measure_setting(struct here *here, struct sz_err *err)
 		return -1;
 	/* The service's own limits: its command may narrow them (taskset). */
 	describe_machine(&here->limits, &here->sweep->machine);
-	if (join_own_cpus(here, err) < 0 || measure_gated(here, err) < 0)
+	if (join_own_cpus(here, err) < 0 || measure_gated(here, err) < 0 ||
+	    check_serves(here, err) < 0)
 		return -1;
 	return isnan(here->sweep->alone_latency_ms) ? measure_alone(here, err) : 0;
 }
