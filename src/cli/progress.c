@@ -52,22 +52,31 @@ static void tell_plan(const struct sz_sweep_config *config)
 		config->enough ? "; Enter ends it with what is known" : "");
 }
 
+/* The first reason, which the enumeration puts outermost. */
+static const char *disturbance_of(const struct sz_window *window)
+{
+	return window->disturbed
+		       ? sz_disturbance_text((enum sz_disturbance)__builtin_ctz(window->disturbed))
+		       : NULL;
+}
+
 static void tell_visits(struct progress *progress, const struct sz_sweep *sweep)
 {
 	for (; progress->told < sweep->visit_count; progress->told++) {
 		const struct sz_visit *visit = &sweep->visits[progress->told];
 		const struct sz_setting *setting = &sweep->setting[visit->setting];
+		const char *disturbance = disturbance_of(&visit->window);
 		char p50[SZ_UNIT_TEXT];
 		if (!visit->done)
 			return; /* still going on */
 		clear_line(progress);
-		fprintf(stderr, "  %u worker%s, %u clients: %.1f req/s, p50 %s%s\n",
+		fprintf(stderr, "  %u worker%s, %u clients: %.1f req/s, p50 %s%s%s\n",
 			setting->workers, setting->workers == 1 ? "" : "s", visit->clients,
 			visit->window.throughput_rps,
 			isnan(visit->window.latency_p50_ms)
 				? "–"
 				: sz_format_duration(p50, visit->window.latency_p50_ms * 1e6),
-			visit->window.disturbed ? " (disturbed)" : "");
+			disturbance ? " - disturbed: " : "", disturbance ? disturbance : "");
 	}
 }
 
