@@ -234,8 +234,7 @@ static int run_sweep(const struct sweep_options *options, const struct sz_sweep_
 		     struct sz_sweep *sweep, struct sz_err *err)
 {
 	sz_autobuf struct sz_buf view = {0};
-	int status = sz_cli_sweep(config, sweep, err);
-	if (status < 0)
+	if (sz_sweep_describe(config, sweep, err) < 0 || sz_cli_sweep(config, sweep, err) < 0)
 		return -1;
 	if (options->json)
 		sz_report_sweep_json(sweep, &view);

@@ -6,6 +6,7 @@
 #ifndef SZ_STUDY_VISIT_H
 #define SZ_STUDY_VISIT_H
 
+#include "os/limits.h"
 #include "study/study.h"
 
 struct sz_visit_plan {
@@ -19,6 +20,8 @@ struct sz_visit_plan {
  * not be measured. err must not be NULL. */
 int sz_visit_setting(const struct sz_sweep_config *config, struct sz_sweep *sweep,
 		     const struct sz_visit_plan *plan, struct sz_err *err);
+
+void sz_describe_machine(const struct sz_limits *limits, struct sz_machine *machine);
 
 uint64_t sz_window_max_ns(const struct sz_sweep_config *config);
 
