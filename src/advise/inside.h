@@ -16,6 +16,8 @@
 #define SZ_REPEATS 3
 /* R(N) <= 1.1 R1: nobody queues, the clients are the limit. */
 #define SZ_UNSATURATED_RATIO 1.1
+/* Alone a client cannot wait longer than in a crowd. */
+#define SZ_CREDIBLE_RATIO 0.9
 /* A CPU-bound service keeps its share of the cores at least this busy. */
 #define SZ_BUSY_RATIO 0.90
 /* One worker with this many times its share of the connections is a warning. */
@@ -26,8 +28,17 @@
 /* More failed requests than this, and a setting's numbers mean nothing. */
 #define SZ_ERROR_RATIO 0.01
 
+/* Made under the load that is compared: neither twice the clients nor a soak. */
+static inline bool sz_visit_compares(const struct sz_visit *visit)
+{
+	return visit->purpose == SZ_FOR_ASCENT || visit->purpose == SZ_FOR_RACE;
+}
+
 /* A window that may decide: measured, feasible, undisturbed. */
 bool sz_setting_decides(const struct sz_setting *setting);
+
+/* Under this window's load nobody queues. */
+bool sz_is_unsaturated(const struct sz_sweep *sweep, const struct sz_window *window);
 
 /* The setting with the highest throughput that may decide, or NULL. */
 const struct sz_setting *sz_best_setting(const struct sz_sweep *sweep);
@@ -53,6 +64,8 @@ bool sz_smallest_is_enough(const struct sz_sweep *sweep);
 
 /* What the windows with twice the clients say of the recommendation. */
 void sz_judge_reach(struct sz_sweep *sweep);
+
+void sz_budget_memory(struct sz_sweep *sweep);
 
 void sz_classify_limit(struct sz_sweep *sweep);
 void sz_warn_all(struct sz_sweep *sweep);

@@ -292,7 +292,7 @@ static void name_runner_up(const struct view *view, struct sz_advice *advice)
 {
 	for (size_t i = 0; i < SZ_ARRAY_LEN(rules); i++) {
 		if (view->setting && rules[i].against &&
-		    rules[i].limit == runners_up[advice->limit])
+		    rules[i].limit == runners_up[advice->limit] && !rules[i].holds(view))
 			rules[i].against(view, advice->runner_up, sizeof(advice->runner_up));
 	}
 }
@@ -316,7 +316,11 @@ static struct view look(const struct sz_sweep *sweep)
 	if (!view.setting)
 		return view;
 	const struct sz_window *window = &view.setting->window;
-	view.cores = fmin(view.setting->workers, sweep->machine.cores_allowed);
+	/* A worker that uses more than one core has threads: then all cores are
+	 * there for every setting. */
+	bool threads = window->tree_cores > 1.05 * view.setting->workers;
+	view.cores = threads ? sweep->machine.cores_allowed
+			     : fmin(view.setting->workers, sweep->machine.cores_allowed);
 	/* What the client takes on cores they share is not there for the service. */
 	double shared = fmax(0, view.cores + window->client_cores - sweep->machine.cores_allowed);
 	view.busy_ratio = window->tree_cores / (view.cores - shared);

@@ -39,7 +39,7 @@ void sz_judge_reach(struct sz_sweep *sweep)
 		return;
 	const struct sz_visit *other = best_other(sweep, advice->setting);
 	unsigned workers = sweep->setting[advice->setting].workers;
-	if (chosen->window.latency_mean_ms <= SZ_UNSATURATED_RATIO * sweep->alone_latency_ms) {
+	if (sz_is_unsaturated(sweep, &chosen->window)) {
 		snprintf(advice->reach, sizeof(advice->reach),
 			 "also with %u clients nobody queues at %u: the advice holds up to there",
 			 chosen->clients, workers);

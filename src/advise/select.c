@@ -30,7 +30,7 @@ int sz_select_setting(const struct sz_sweep *sweep, struct sz_selection *selecti
 	for (size_t i = 0; i < sweep->visit_count; i++) {
 		const struct sz_visit *visit = &sweep->visits[i];
 		const struct sz_setting *setting = &sweep->setting[visit->setting];
-		if (visit->purpose == SZ_FOR_TWICE || visit->window.disturbed ||
+		if (!sz_visit_compares(visit) || visit->window.disturbed ||
 		    setting->verdict == SZ_INFEASIBLE)
 			continue;
 		observations[count++] = (struct sz_observation){visit->block, setting->workers,

@@ -84,9 +84,13 @@ static void copy_counts(const struct group *group, struct sz_window *window)
 		window->ok += one->ok;
 		window->errors += one->errors;
 		window->unfinished += one->unfinished;
+		window->stale += one->stale;
 		window->server_closed += one->server_closed;
+		window->reconnects += one->reconnects;
 		window->disturbed |= one->disturbed;
 	}
+	window->workers_known = last->workers_known;
+	window->listeners = last->listeners;
 	window->connections_known = last->connections_known;
 	window->listen_queue = last->listen_queue;
 	window->share = calloc(last->workers + 1, sizeof(*window->share));
@@ -128,7 +132,7 @@ static void gather(const struct sz_sweep *sweep, size_t index, struct group *gro
 	for (int want_disturbed = 0; want_disturbed <= 1 && group->count == 0; want_disturbed++) {
 		for (size_t i = 0; i < sweep->visit_count; i++) {
 			const struct sz_visit *visit = &sweep->visits[i];
-			if (visit->setting == index && visit->purpose != SZ_FOR_TWICE &&
+			if (visit->setting == index && sz_visit_compares(visit) &&
 			    (visit->window.disturbed != 0) == want_disturbed)
 				group->visits[group->count++] = visit;
 		}
@@ -140,7 +144,7 @@ static void count_windows(const struct sz_sweep *sweep, size_t index, struct sz_
 	setting->windows = setting->disturbed = 0;
 	for (size_t i = 0; i < sweep->visit_count; i++) {
 		const struct sz_visit *visit = &sweep->visits[i];
-		if (visit->setting != index || visit->purpose == SZ_FOR_TWICE)
+		if (visit->setting != index || !sz_visit_compares(visit))
 			continue;
 		setting->windows++;
 		setting->disturbed += visit->window.disturbed != 0;

@@ -46,12 +46,24 @@ void sz_evidence(struct sz_advice *advice, const char *fmt, ...)
 static void judge_errors(struct sz_setting *setting)
 {
 	const struct sz_window *window = &setting->window;
-	double attempts = (double)window->ok + (double)window->errors;
-	if (window->ok > 0 && (double)window->errors <= SZ_ERROR_RATIO * attempts)
+	double failed = (double)window->errors + (double)window->stale;
+	double attempts = (double)window->ok + failed;
+	if (window->ok > 0 && failed <= SZ_ERROR_RATIO * attempts)
 		return;
 	setting->verdict = SZ_INFEASIBLE;
 	snprintf(setting->why_infeasible, sizeof(setting->why_infeasible),
-		 "%llu of %.0f requests failed", (unsigned long long)window->errors, attempts);
+		 "%.0f of %.0f requests failed%s", failed, attempts,
+		 window->stale > window->errors
+			 ? ": the service closed kept-alive connections instead of answering"
+			 : "");
+}
+
+bool sz_is_unsaturated(const struct sz_sweep *sweep, const struct sz_window *window)
+{
+	/* Unknown latency (NaN) is no proof of spare capacity, and neither is an R1
+	 * that is longer than under load: it was not measured right. */
+	double ratio = window->latency_mean_ms / sweep->alone_latency_ms;
+	return ratio <= SZ_UNSATURATED_RATIO && ratio >= SZ_CREDIBLE_RATIO;
 }
 
 static void compare(struct sz_sweep *sweep)
@@ -71,9 +83,7 @@ static void compare(struct sz_sweep *sweep)
 		judge_errors(setting);
 		setting->speedup = setting->window.throughput_rps / first->window.throughput_rps;
 		setting->efficiency = setting->speedup * first->workers / setting->workers;
-		/* Unknown latency is no proof of spare capacity. */
-		setting->saturated = !(setting->window.latency_mean_ms <=
-				       SZ_UNSATURATED_RATIO * sweep->alone_latency_ms);
+		setting->saturated = !sz_is_unsaturated(sweep, &setting->window);
 	}
 }
 
@@ -122,11 +132,33 @@ static void recommend_selected(struct sz_sweep *sweep, const struct sz_selection
 			 chosen->ratio_to_best * 100, best->setting);
 }
 
+/* The load may need fewer than the user wants for other reasons. */
+static void raise_to_least(struct sz_sweep *sweep)
+{
+	struct sz_advice *advice = &sweep->advice;
+	unsigned enough = sweep->setting[advice->setting].workers;
+	if (!advice->recommended || enough >= sweep->least)
+		return;
+	for (size_t i = advice->setting; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (setting->workers < sweep->least || !sz_setting_decides(setting))
+			continue;
+		advice->setting = i;
+		snprintf(advice->reason, sizeof(advice->reason),
+			 "at least %u were asked for; %u would carry the load", sweep->least,
+			 enough);
+		return;
+	}
+	advice->recommended = false; /* nothing that large could be measured */
+	advice->status = SZ_STATUS_NO;
+}
+
 static bool any_disturbed(const struct sz_sweep *sweep)
 {
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
-		if (setting->measured && setting->window.disturbed)
+		if (setting->measured && setting->verdict != SZ_INFEASIBLE &&
+		    setting->window.disturbed)
 			return true;
 	}
 	return false;
@@ -147,6 +179,35 @@ bool sz_smallest_is_enough(const struct sz_sweep *sweep)
 	return sz_setting_decides(first) && !first->saturated;
 }
 
+/* Differing counts were asked for, and the service runs as many processes
+ * each time: whatever differs is not the count. */
+static bool knob_does_nothing(const struct sz_sweep *sweep)
+{
+	const struct sz_setting *seen = NULL;
+	unsigned settings = 0;
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (!setting->measured)
+			continue;
+		if (!setting->window.workers_known ||
+		    (seen && setting->window.workers != seen->window.workers))
+			return false;
+		seen = setting;
+		settings++;
+	}
+	return settings > 1;
+}
+
+/* Ended in mid-ascent at a saturated setting: the next one may be better. */
+static bool too_early_to_say(const struct sz_sweep *sweep, const struct sz_selection *selection)
+{
+	unsigned chosen = selection->candidate[selection->selected].setting;
+	const struct sz_setting *last = &sweep->setting[sweep->setting_count - 1];
+	return sweep->interrupted && !last->measured && !last->failure[0] &&
+	       !sweep->stopped_early &&
+	       chosen == selection->candidate[selection->count - 1].setting;
+}
+
 /* The status when nothing can be recommended. */
 static enum sz_status no_answer(const struct sz_sweep *sweep)
 {
@@ -160,7 +221,8 @@ static void conclude(struct sz_sweep *sweep)
 	struct sz_advice *advice = &sweep->advice;
 	struct sz_selection selection;
 	advice->status = sweep->interrupted ? SZ_STATUS_INTERRUPTED : SZ_STATUS_ANSWERED;
-	if (sz_has_nagle_floor(sweep) || !sz_best_setting(sweep)) {
+	advice->knob_does_nothing = knob_does_nothing(sweep);
+	if (sz_has_nagle_floor(sweep) || advice->knob_does_nothing || !sz_best_setting(sweep)) {
 		advice->status = no_answer(sweep);
 		return;
 	}
@@ -169,7 +231,7 @@ static void conclude(struct sz_sweep *sweep)
 		sz_copy_verdicts(sweep, &selection);
 	if (sz_smallest_is_enough(sweep))
 		recommend_unsaturated(sweep, sz_smallest_setting(sweep));
-	else if (comparable && !any_disturbed(sweep))
+	else if (comparable && !any_disturbed(sweep) && !too_early_to_say(sweep, &selection))
 		recommend_selected(sweep, &selection);
 	else
 		advice->status = no_answer(sweep);
@@ -184,7 +246,9 @@ int sz_advise_sweep(struct sz_sweep *sweep, struct sz_err *err)
 	const struct sz_setting *first = &sweep->setting[sz_smallest_setting(sweep)];
 	sweep->advice.saturated = sweep->setting_count && first->measured && first->saturated;
 	conclude(sweep);
+	raise_to_least(sweep);
 	sz_judge_reach(sweep);
+	sz_budget_memory(sweep);
 	sz_classify_limit(sweep);
 	sz_warn_all(sweep);
 	return 0;

@@ -111,7 +111,8 @@ static void warn_worker_count(struct sz_sweep *sweep)
 {
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
-		if (!setting->measured || setting->window.workers == setting->workers)
+		if (!setting->measured || !setting->window.workers_known ||
+		    setting->window.workers == setting->workers || sweep->advice.knob_does_nothing)
 			continue;
 		remedy(warn(&sweep->advice, "worker-count",
 			    "asked for %u workers, counted %u processes that serve port "
@@ -204,11 +205,16 @@ static void describe_disturbances(const struct sz_sweep *sweep, struct sz_buf *t
 static void warn_disturbed(struct sz_sweep *sweep)
 {
 	sz_autobuf struct sz_buf text = {0};
+	uint32_t bits = 0;
 	describe_disturbances(sweep, &text);
-	if (text.len)
-		remedy(warn(&sweep->advice, "disturbed", "disturbed windows never decide: %s",
-			    sz_buf_text(&text)),
-		       "stop what else runs on this machine and repeat");
+	for (size_t i = 0; i < sweep->setting_count; i++)
+		bits |= sweep->setting[i].measured ? sweep->setting[i].window.disturbed : 0;
+	if (!bits)
+		return;
+	/* The first in the order of the enumeration: what comes from outside. */
+	remedy(warn(&sweep->advice, "disturbed", "disturbed windows never decide: %s",
+		    sz_buf_text(&text)),
+	       "%s", sz_disturbance_remedy((enum sz_disturbance)__builtin_ctz(bits)));
 }
 
 static void warn_client(struct sz_sweep *sweep)
@@ -284,12 +290,114 @@ static void warn_limits(struct sz_sweep *sweep)
 		       "run sizeup where the service runs, with the rights to read its cgroup");
 }
 
+/* A gate that cannot be read never trips: that must not look like silence. */
+static void warn_blind(struct sz_sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (!setting->measured ||
+		    (!isnan(setting->window.foreign_cores) && setting->window.workers_known))
+			continue;
+		remedy(warn(&sweep->advice, "blind",
+			    "at %u worker%s %s could not be read, so this is not checked",
+			    setting->workers, setting->workers == 1 ? "" : "s",
+			    isnan(setting->window.foreign_cores) ? "the CPU time of the machine"
+								 : "the sockets of the service"),
+		       "run sizeup with the rights to read /proc of the service");
+		return;
+	}
+}
+
+/* A few failures do not exclude a setting, and are told all the same. */
+static void warn_failures(struct sz_sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		uint64_t failed = setting->window.errors + setting->window.stale;
+		if (!setting->measured || setting->verdict == SZ_INFEASIBLE || failed == 0)
+			continue;
+		remedy(warn(&sweep->advice, "errors", "at %u worker%s %llu of %llu requests failed",
+			    setting->workers, setting->workers == 1 ? "" : "s",
+			    (unsigned long long)failed, (unsigned long long)setting->window.sent),
+		       "look at the service's own log");
+		return;
+	}
+}
+
+/* Long silences: the service stood still, though the mean looks well. */
+static void warn_stall(struct sz_sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_window *window = &sweep->setting[i].window;
+		if (!sweep->setting[i].measured || !(window->longest_gap_ms > 250) ||
+		    !(window->longest_gap_ms > 3 * window->latency_mean_ms))
+			continue;
+		remedy(warn(&sweep->advice, "stall",
+			    "at %u worker%s nothing was answered for %.0f ms, %.0f x the mean "
+			    "latency",
+			    sweep->setting[i].workers, sweep->setting[i].workers == 1 ? "" : "s",
+			    window->longest_gap_ms,
+			    window->longest_gap_ms / window->latency_mean_ms),
+		       "look for what stops the service: garbage collection, a lock, a disk");
+		return;
+	}
+}
+
+static void warn_knob(struct sz_sweep *sweep)
+{
+	if (!sweep->advice.knob_does_nothing)
+		return;
+	unsigned workers = sweep->setting[sz_smallest_setting(sweep)].window.workers;
+	remedy(warn(&sweep->advice, "knob",
+		    "the knob does nothing: %u process%s served at every setting", workers,
+		    workers == 1 ? "" : "es"),
+	       "check that {workers} reaches the service's own option");
+}
+
+static void warn_alone(struct sz_sweep *sweep)
+{
+	const struct sz_setting *first = &sweep->setting[sz_smallest_setting(sweep)];
+	if (first->measured &&
+	    first->window.latency_mean_ms < SZ_CREDIBLE_RATIO * sweep->alone_latency_ms)
+		remedy(warn(&sweep->advice, "alone",
+			    "one client alone waited %.1f ms, longer than %u clients together "
+			    "(%.1f "
+			    "ms): so it cannot be said whether clients queue",
+			    sweep->alone_latency_ms, sweep->clients, first->window.latency_mean_ms),
+		       "look for what makes the service slow when it is idle, and repeat");
+	if (sweep->visit_count && isnan(sweep->alone_latency_ms))
+		remedy(warn(&sweep->advice, "alone",
+			    "the latency of one client alone could not be measured undisturbed, so "
+			    "that it cannot be said whether clients queue"),
+		       "repeat on a quiet machine");
+}
+
+static void warn_attached(struct sz_sweep *sweep)
+{
+	if (sweep->undo_failure[0])
+		remedy(warn(&sweep->advice, "undo", "the service is not as it was: %s",
+			    sweep->undo_failure),
+		       "run the --undo command by hand");
+	for (size_t i = 0; i < sweep->visit_count; i++) {
+		const struct sz_visit *visit = &sweep->visits[i];
+		if (visit->old_workers == 0)
+			continue;
+		remedy(warn(&sweep->advice, "old-workers",
+			    "at %u, %u workers from before the change were still there",
+			    sweep->setting[visit->setting].workers, visit->old_workers),
+		       "let --apply wait for them, or raise --ready-timeout");
+		return;
+	}
+}
+
 void sz_warn_all(struct sz_sweep *sweep)
 {
 	static void (*const checks[])(struct sz_sweep *) = {
-		warn_nagle,  warn_disturbed,      warn_errors,      warn_spread, warn_worker_count,
-		warn_client, warn_oversubscribed, warn_loopback,    warn_range,  warn_start,
-		warn_limits, warn_falling,        warn_superlinear,
+		warn_nagle,        warn_disturbed, warn_errors,         warn_spread,
+		warn_worker_count, warn_client,    warn_oversubscribed, warn_loopback,
+		warn_range,        warn_start,     warn_limits,         warn_falling,
+		warn_superlinear,  warn_blind,     warn_alone,          warn_attached,
+		warn_failures,     warn_stall,     warn_knob,
 	};
 	for (size_t i = 0; i < SZ_ARRAY_LEN(checks); i++)
 		checks[i](sweep);

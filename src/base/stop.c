@@ -33,8 +33,13 @@ static void set_handlers(void (*handler)(int))
 	/* Without SA_RESTART: blocking calls return EINTR and look at the request. */
 	struct sigaction action = {.sa_handler = handler};
 	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < SZ_ARRAY_LEN(stop_signals); i++)
-		sigaction(stop_signals[i], &action, NULL);
+	for (size_t i = 0; i < SZ_ARRAY_LEN(stop_signals); i++) {
+		struct sigaction inherited;
+		sigaction(stop_signals[i], NULL, &inherited);
+		/* nohup(1) and shells that start a job in the background mean it. */
+		if (inherited.sa_handler != SIG_IGN)
+			sigaction(stop_signals[i], &action, NULL);
+	}
 }
 
 int sz_stop_init(struct sz_err *err)

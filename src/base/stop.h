@@ -5,7 +5,8 @@
  *
  * SIGINT, SIGTERM and SIGHUP only note the request; whoever is waiting sees
  * it through sz_stop_fd() (level-triggered: readable from then on) and
- * returns what it has. Nothing ends the program but its own main().
+ * returns what it has. Nothing ends the program but its own main(). A signal
+ * that was ignored when sizeup started (nohup) stays ignored.
  *
  * The state is global because signals are. A child that is forked without
  * exec calls sz_stop_fini() before it installs handlers of its own.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/units.h"
 
-#include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -53,10 +53,13 @@ static int parse_quantity(const char *text, const struct unit *units, size_t uni
 			double scaled = number * units[i].scale;
 			if (strcmp(rest, units[i].name) != 0)
 				continue;
-			/* Above 2^53 a double no longer holds every integer. */
-			if (scaled > 9007199254740992.0 || scaled != floor(scaled))
+			/* 0.268 * 1e9 is no whole double, though it means one. Above 2^53
+			 * a double no longer holds every integer. */
+			double whole = round(scaled);
+			if (whole > 9007199254740992.0 ||
+			    fabs(scaled - whole) > 2 * DBL_EPSILON * whole)
 				break;
-			*value = (uint64_t)scaled;
+			*value = (uint64_t)whole;
 			return 0;
 		}
 	}
@@ -125,10 +128,10 @@ static const char *parse_element(char *element, struct sz_settings *settings)
 	if (dots)
 		*dots = '\0';
 	if (!parse_setting(element, &first))
-		return "every value must be a whole number of 1 or more";
+		return "every value must be a whole number within the range";
 	last = first;
 	if (dots && !parse_setting(dots + 2, &last))
-		return "a range needs two whole numbers of 1 or more";
+		return "a range needs two whole numbers within the range";
 	if (last < first)
 		return "the range runs downwards";
 	for (unsigned value = first; value < last; value *= 2) {

@@ -47,6 +47,7 @@ int sz_cli_sweep_exit(const struct sz_sweep *sweep)
 		[SZ_STATUS_NO] = SZ_NO,
 		[SZ_STATUS_UNTRUSTWORTHY] = SZ_UNTRUSTED,
 		[SZ_STATUS_INTERRUPTED] = SZ_INTERRUPTED,
+		[SZ_STATUS_FAILED] = SZ_MACHINE,
 	};
 	return codes[sweep->advice.status];
 }

@@ -61,6 +61,22 @@ int sz_cli_record_begin(const struct sz_record_options *record, const struct sz_
 void sz_cli_record_end(const struct sz_sweep_config *config, const struct sz_sweep *sweep,
 		       int status);
 
+/* Which service a sweep is about, as the user says it. */
+struct sz_cli_service {
+	const char *url, *ready; /* ready may be NULL */
+	uint16_t port;           /* 0: choose a free one */
+	bool owned;              /* --i-own-this-target */
+};
+
+/* Check the command, the environment and the hooks that are already in config
+ * (templates, what must be there, what excludes what) and fill its URLs and
+ * address. */
+int sz_cli_fill_service(const struct sz_cli_service *service, struct sz_sweep_config *config,
+			struct sz_err *err);
+
+/* What a sweep would do, in a line. */
+void sz_cli_plan(const struct sz_sweep_config *config, struct sz_buf *out);
+
 /* Exit status of a finished sweep. */
 int sz_cli_sweep_exit(const struct sz_sweep *sweep);
 

@@ -12,8 +12,11 @@
 #include "load/load.h"
 #include "report/report.h"
 
+#define ROUNDS_MOST_NS (24 * 3600 * SZ_NS_PER_S) /* their number ends them */
+
 struct load_options {
 	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;
+	uint64_t burst, rounds, users, every_ns;
 	int connect;
 	bool json, owned;
 };
@@ -36,6 +39,17 @@ static const struct sz_opt load_options[] = {
 	 .help = "open connections one after the other's first answer, or all at once"},
 	{"reconnect-every", SZ_OPT_COUNT, AT(reconnect_every), .arg = "N", .max = 1000000000,
 	 .fallback = "0", .help = "responses before a client opens a new connection; 0: never"},
+	{"burst", SZ_OPT_COUNT, AT(burst), .arg = "K", .max = SZ_LOAD_CLIENTS_MAX,
+	 .help = "instead of the closed loop, rounds in which every user sends K requests at "
+		 "once, each on its own connection; --clients and --duration are not used"},
+	{"rounds", SZ_OPT_COUNT, AT(rounds), .arg = "N", .min = 1, .max = SZ_LOAD_ROUNDS_MAX,
+	 .fallback = "20", .help = "rounds of a burst"},
+	{"users", SZ_OPT_COUNT, AT(users), .arg = "U", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
+	 .fallback = "1", .help = "users whose bursts come at the same instant"},
+	{"every", SZ_OPT_DURATION, AT(every_ns), .arg = "TIME", .min = SZ_NS_PER_MS,
+	 .max = 3600 * SZ_NS_PER_S,
+	 .help = "from the start of a round to that of the next; without it the next starts "
+		 "200 ms after the slowest answer"},
 	{"json", SZ_OPT_FLAG, AT(json), .help = "print one JSON document instead of text"},
 	{"i-own-this-target", SZ_OPT_FLAG, AT(owned),
 	 .help = "load an address that is not this machine's loopback"},
@@ -47,6 +61,8 @@ static const char *const load_examples[] = {
 	"sizeup serve --port 8000 & sleep 1; sizeup load --clients 200 --duration 3s --connect "
 	"burst "
 	"--json 'http://localhost:8000/io?ms=20'; kill $!",
+	"sizeup serve --port 8000 & sleep 1; sizeup load --burst 14 --rounds 10 "
+	"'http://127.0.0.1:8000/cpu?ms=20'; kill $!",
 	NULL,
 };
 
@@ -54,7 +70,11 @@ static int fill_config(const struct load_options *options, const char *url,
 		       struct sz_load_config *config, struct sz_err *err)
 {
 	*config = (struct sz_load_config){
-		.clients = (unsigned)options->clients,
+		.clients = options->burst ? (unsigned)(options->burst * options->users)
+					  : (unsigned)options->clients,
+		.arrivals = options->burst ? SZ_ARRIVALS_BURST : SZ_ARRIVALS_CLOSED,
+		.pause_ns = SZ_LOAD_PAUSE_NS,
+		.every_ns = options->every_ns,
 		.connect = (enum sz_connect_mode)options->connect,
 		.reconnect_every = options->reconnect_every,
 		.timeout_ns = options->timeout_ns,
@@ -71,11 +91,18 @@ static int fill_config(const struct load_options *options, const char *url,
 	return sz_cli_check_target(&config->url, &config->addr, options->owned, err);
 }
 
+static struct sz_load_span span_of(const struct load_options *options)
+{
+	if (options->burst)
+		return (struct sz_load_span){.rounds = options->rounds, .max_ns = ROUNDS_MOST_NS};
+	return (struct sz_load_span){.min_ns = options->duration_ns,
+				     .max_ns = options->duration_ns};
+}
+
 static int measure(const struct load_options *options, const struct sz_load_config *config,
 		   struct sz_load_result *result, struct sz_err *err)
 {
-	const struct sz_load_span span = {.min_ns = options->duration_ns,
-					  .max_ns = options->duration_ns};
+	const struct sz_load_span span = span_of(options);
 	struct sz_load *load = NULL;
 	int status = sz_load_new(config, &load, err);
 	if (status == 0)
@@ -100,7 +127,9 @@ static int show(const struct load_options *options, const struct sz_load_config 
 {
 	sz_autobuf struct sz_buf view = {0};
 	char host[272];
-	struct sz_load_report report = {.config = config, .result = result};
+	struct sz_load_report report = {.config = config,
+					.users = (unsigned)options->users,
+					.result = result};
 	snprintf(report.url, sizeof(report.url), "http://%s%.200s",
 		 sz_url_host_header(&config->url, host), config->url.target);
 	if (result->duration_ns == 0)
@@ -140,7 +169,9 @@ const struct sz_cli_command sz_cmd_load = {
 		 .summary = "load a running service and say honestly what came of it",
 		 .about =
 			 "A closed loop of clients over HTTP/1.1 keep-alive: each sends a request, "
-			 "waits for the whole response, and sends again. Every request has exactly "
+			 "waits for the whole response, and sends again. Or bursts, like a page "
+			 "that fires many calls at once: what counts then is how long the slowest "
+			 "of a round takes. Every request has exactly "
 			 "one outcome; latency is of good responses only. Exit status: 0 answered, "
 			 "2 "
 			 "the command line is wrong, 3 no request succeeded, 4 the numbers are not "

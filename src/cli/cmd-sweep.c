@@ -10,21 +10,21 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "cli/cli.h"
-#include "net/listener.h"
 #include "os/limits.h"
 #include "report/report.h"
-#include "target/target.h"
 
 struct sweep_options {
 	struct sz_settings workers, documented;
-	uint64_t current, budget_windows, budget_ns, seed;
+	uint64_t current, least, budget_windows, budget_ns, soak_ns, seed;
 	const char *url, *ready;
 	uint64_t port, clients, reconnect_every;
 	int connect;
 	uint64_t timeout_ns, warmup_ns, window_ns, ready_timeout_ns, stop_timeout_ns;
 	struct sz_texts env;
-	bool quick, json, owned;
+	const char *apply, *undo, *pid_file, *cgroup, *reset;
+	uint64_t hook_timeout_ns;
 	struct sz_record_options record;
+	bool quick, dry_run, json, owned;
 };
 
 static const char *const connect_choices[] = {"paced", "burst", NULL};
@@ -60,12 +60,33 @@ static const struct sz_opt sweep_options[] = {
 	{"window", SZ_OPT_DURATION, AT(window_ns), .arg = "TIME", .min = 100 * SZ_NS_PER_MS,
 	 .max = 3600 * SZ_NS_PER_S, .fallback = "3s",
 	 .help = "least length of a window; it goes on to 300 requests, or 10 s"},
+	{"min", SZ_OPT_COUNT, AT(least), .arg = "N", .max = SZ_SETTING_VALUE_MAX, .fallback = "1",
+	 .help = "recommend no fewer: 1 may carry the load, 2 survive the crash of one"},
+	{"reset", SZ_OPT_TEXT, AT(reset), .arg = "COMMAND",
+	 .help = "shell command before each start, to empty a cache or a database"},
+	{"apply", SZ_OPT_TEXT, AT(apply), .arg = "COMMAND",
+	 .help = "for a service that already runs: shell command that sets it to {workers}; "
+		 "instead "
+		 "of CMD, with --port or a port in --url"},
+	{"undo", SZ_OPT_TEXT, AT(undo), .arg = "COMMAND",
+	 .help = "shell command that puts that service back, run once at the end"},
+	{"pid-file", SZ_OPT_TEXT, AT(pid_file), .arg = "PATH",
+	 .help = "find that service by this file instead of its port"},
+	{"cgroup", SZ_OPT_TEXT, AT(cgroup), .arg = "PATH",
+	 .help = "find that service by its cgroup instead of its port"},
+	{"hook-timeout", SZ_OPT_DURATION, AT(hook_timeout_ns), .arg = "TIME",
+	 .min = 100 * SZ_NS_PER_MS, .max = 3600 * SZ_NS_PER_S, .fallback = "60s",
+	 .help = "how long --reset, --apply and --undo may take"},
 	{"quick", SZ_OPT_FLAG, AT(quick),
 	 .help = "one window per count: a first answer, without repeats to make it sure"},
 	{"budget", SZ_OPT_DURATION, AT(budget_ns), .arg = "TIME", .max = 24 * 3600 * SZ_NS_PER_S,
 	 .fallback = "10m", .help = "no further repeats begin after this time"},
 	{"budget-windows", SZ_OPT_COUNT, AT(budget_windows), .arg = "N", .min = 1, .max = 10000,
 	 .fallback = "48", .help = "no further repeats begin after so many windows"},
+	{"soak", SZ_OPT_DURATION, AT(soak_ns), .arg = "TIME", .max = 24 * 3600 * SZ_NS_PER_S,
+	 .fallback = "0",
+	 .help = "load the recommended count for so long at the end: makes memory a "
+		 "budget (3m or more)"},
 	{"seed", SZ_OPT_COUNT, AT(seed), .arg = "N", .max = UINT32_MAX, .fallback = "1",
 	 .help = "of the random order in which settings are repeated"},
 	{"ready", SZ_OPT_TEXT, AT(ready), .arg = "URL",
@@ -82,6 +103,7 @@ static const struct sz_opt sweep_options[] = {
 	{"resume", SZ_OPT_FLAG, AT(record.resume),
 	 .help = "go on with the newest run that was killed or interrupted; the command line must "
 		 "be the same"},
+	{"dry-run", SZ_OPT_FLAG, AT(dry_run), .help = "print the plan and start nothing"},
 	{"json", SZ_OPT_FLAG, AT(json), .help = "print one JSON document instead of text"},
 	{"i-own-this-target", SZ_OPT_FLAG, AT(owned),
 	 .help = "load an address that is not this machine's loopback"},
@@ -96,101 +118,6 @@ static const char *const sweep_examples[] = {
 	"sizeup serve --workers $WORKERS --port $PORT'",
 	NULL,
 };
-
-/* --- where the service will be --- */
-
-static bool any_uses(char *const *texts, const char *name)
-{
-	for (; texts && *texts; texts++) {
-		if (sz_template_uses(*texts, name))
-			return true;
-	}
-	return false;
-}
-
-static int choose_port(const struct sweep_options *options, char *const *argv, char *const *env,
-		       struct sz_url *url, struct sz_err *err)
-{
-	if (url->port && options->port && options->port != url->port) {
-		sz_err_set(err, SZ_USAGE, 0, "--port %u and the port of --url (%u) differ",
-			   (unsigned)options->port, url->port);
-		return sz_err_hint(err, "give one of them, or a path alone as --url");
-	}
-	if (url->port)
-		return 0;
-	if (!options->port && !any_uses(argv, "port") && !any_uses(env, "port")) {
-		sz_err_set(err, SZ_USAGE, 0, "nothing says which port the service listens on");
-		return sz_err_hint(err, "put {port} into the command, or give --port N");
-	}
-	url->port = options->port ? (uint16_t)options->port : sz_free_port(err);
-	return url->port ? 0 : -1;
-}
-
-static int fill_urls(const struct sweep_options *options, char *const *argv, char *const *env,
-		     struct sz_sweep_config *config, struct sz_err *err)
-{
-	struct sz_url *url = &config->load.url, *ready = &config->ready_url;
-	if (sz_url_parse(options->url, url, err) < 0)
-		return sz_err_wrap(err, "--url");
-	if (choose_port(options, argv, env, url, err) < 0)
-		return -1;
-	if (!url->host[0])
-		snprintf(url->host, sizeof(url->host), "127.0.0.1");
-	if (sz_url_resolve(url, &config->load.addr, err) < 0 ||
-	    sz_cli_check_target(url, &config->load.addr, options->owned, err) < 0)
-		return -1;
-	*ready = *url;
-	if (!options->ready)
-		return 0;
-	struct sz_url given;
-	if (sz_url_parse(options->ready, &given, err) < 0)
-		return sz_err_wrap(err, "--ready");
-	if (given.host[0] && given.port != url->port) {
-		sz_err_set(err, SZ_USAGE, 0, "--ready must be on the service's own port, %u",
-			   url->port);
-		return sz_err_hint(err, "give a path, like --ready /health");
-	}
-	memcpy(ready->target, given.target, sizeof(ready->target));
-	return 0;
-}
-
-/* --- the command --- */
-
-static int check_templates(char *const *texts, struct sz_err *err)
-{
-	static const struct sz_binding known[] = {{.name = "workers"}, {.name = "port"}};
-	for (; texts && *texts; texts++) {
-		sz_autofree char *expanded = NULL;
-		if (sz_template_expand(*texts, known, SZ_ARRAY_LEN(known), &expanded, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int check_command(char *const *argv, const struct sz_texts *env, size_t settings,
-			 struct sz_err *err)
-{
-	if (!argv) {
-		sz_err_set(err, SZ_USAGE, 0, "there is no command to start");
-		return sz_err_hint(err,
-				   "put it after --: sizeup sweep --url / -- CMD {workers} {port}");
-	}
-	for (size_t i = 0; i < env->count; i++) {
-		if (strchr(env->item[i], '=') > env->item[i])
-			continue;
-		sz_err_set(err, SZ_USAGE, 0, "--env: '%.60s' is not NAME=VALUE", env->item[i]);
-		return sz_err_hint(err, "write it like --env WEB_CONCURRENCY={workers}");
-	}
-	if (check_templates(argv, err) < 0 || check_templates(env->item, err) < 0)
-		return -1;
-	if (settings > 1 && !any_uses(argv, "workers") && !any_uses(env->item, "workers")) {
-		sz_err_set(err, SZ_USAGE, 0,
-			   "the command does not use {workers}: every setting would be the same");
-		return sz_err_hint(err, "put {workers} where the count goes, in the command or "
-					"in --env WEB_CONCURRENCY={workers}");
-	}
-	return 0;
-}
 
 /* 1, 2, 4 … twice the cores: where CPU-bound and waiting services part. */
 static int default_settings(const struct sz_os *os, struct sz_settings *settings,
@@ -208,59 +135,62 @@ static int default_settings(const struct sz_os *os, struct sz_settings *settings
 static int fill_config(const struct sweep_options *options, char *const *argv,
 		       struct sz_sweep_config *config, struct sz_err *err)
 {
-	char *const *env = options->env.item;
 	*config = (struct sz_sweep_config){
 		.argv = argv,
-		.env = env,
+		.env = options->env.item,
 		.workers = options->workers,
 		.load = {.clients = (unsigned)options->clients,
 			 .connect = (enum sz_connect_mode)options->connect,
 			 .reconnect_every = options->reconnect_every,
 			 .timeout_ns = options->timeout_ns,
 			 .warmup_ns = options->warmup_ns},
+		.reset = options->reset,
+		.attached = {options->apply, options->undo, options->pid_file, options->cgroup},
+		.hook_timeout_ns = options->hook_timeout_ns,
 		.ready_timeout_ns = options->ready_timeout_ns,
 		.stop_timeout_ns = options->stop_timeout_ns,
 		.window_ns = options->window_ns,
 		.documented = options->documented,
 		.current = (unsigned)options->current,
+		.least = (unsigned)options->least,
 		.ascent_only = options->quick,
 		.budget_windows = (unsigned)options->budget_windows,
 		.budget_ns = options->budget_ns,
+		.soak_ns = options->soak_ns,
 		.seed = options->seed,
 	};
 	if (sz_os_init(&config->os, NULL, err) < 0)
 		return -1;
 	if (config->workers.count == 0 && default_settings(&config->os, &config->workers, err) < 0)
 		return -1;
-	if (check_command(argv, &options->env, config->workers.count, err) < 0)
-		return -1;
-	return fill_urls(options, argv, env, config, err);
-}
-
-static int run_recorded(const struct sweep_options *options, struct sz_sweep_config *config,
-			struct sz_sweep *sweep, struct sz_err *err)
-{
-	if (sz_sweep_describe(config, sweep, err) < 0 ||
-	    sz_cli_record_begin(&options->record, &sz_cmd_sweep.spec, options, config, sweep, err) <
-		    0)
-		return -1;
-	int status = sz_cli_sweep(config, sweep, err);
-	sz_cli_record_end(config, sweep, status);
-	return status;
+	const struct sz_cli_service service = {
+		.url = options->url,
+		.ready = options->ready,
+		.port = (uint16_t)options->port,
+		.owned = options->owned,
+	};
+	return sz_cli_fill_service(&service, config, err);
 }
 
 static int run_sweep(const struct sweep_options *options, struct sz_sweep_config *config,
 		     struct sz_sweep *sweep, struct sz_err *err)
 {
 	sz_autobuf struct sz_buf view = {0};
-	int status = run_recorded(options, config, sweep, err);
-	if (status < 0)
+	if (sz_sweep_describe(config, sweep, err) < 0 ||
+	    sz_cli_record_begin(&options->record, &sz_cmd_sweep.spec, options, config, sweep, err) <
+		    0)
+		return -1;
+	int status = sz_cli_sweep(config, sweep, err);
+	sz_cli_record_end(config, sweep, status);
+	if (status < 0 && !options->json)
 		return -1;
 	if (options->json)
 		sz_report_sweep_json(sweep, &view);
 	else
 		sz_report_sweep_text(sweep, &view);
-	return sz_cli_print(&view, err) < 0 ? -1 : sz_cli_sweep_exit(sweep);
+	if (sz_cli_print(&view, status < 0 ? NULL : err) < 0 || status < 0)
+		return -1;
+	return sz_cli_sweep_exit(sweep);
 }
 
 static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
@@ -272,7 +202,14 @@ static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
 	int help = sz_cli_parse(spec, argv, &options, &parsed, err);
 	if (help)
 		return help < 0 ? -1 : 0;
-	if (fill_config(&options, parsed.command, &config, err) < 0 || sz_stop_init(err) < 0)
+	if (fill_config(&options, parsed.command, &config, err) < 0)
+		return -1;
+	if (options.dry_run) {
+		sz_autobuf struct sz_buf plan = {0};
+		sz_cli_plan(&config, &plan);
+		return sz_cli_print(&plan, err);
+	}
+	if (sz_stop_init(err) < 0)
 		return -1;
 	sz_sweep_init(&sweep);
 	int status = run_sweep(&options, &config, &sweep, err);

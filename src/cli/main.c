@@ -2,8 +2,10 @@
  *
  * sizeup: how many workers does this service need? Measured, never guessed.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/cli.h"
@@ -95,8 +97,21 @@ static int dispatch(char **argv, struct sz_err *err)
 	return unknown(argv[0], err);
 }
 
+/* Nothing of ours may become descriptor 0, 1 or 2: what is written to standard
+ * error would land in it. */
+static void fill_standard_descriptors(void)
+{
+	int fd;
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
+	fill_standard_descriptors();
 	struct sz_err err = {0};
 	/* Found through PATH, its own name is enough. */
 	if (argc > 0 && strchr(argv[0], '/'))

@@ -19,19 +19,28 @@ static void clear_line(const struct progress *progress)
 		fputs("\r\033[K", stderr);
 }
 
-static void tell_plan(const struct sz_sweep_config *config)
+void sz_cli_plan(const struct sz_sweep_config *config, struct sz_buf *out)
 {
 	double least_s, most_s;
 	sz_sweep_estimate_s(config, &least_s, &most_s);
-	fputs("Plan: workers", stderr);
+	sz_buf_puts(out, "Plan: workers");
 	for (size_t i = 0; i < config->workers.count; i++)
-		fprintf(stderr, "%s%u", i ? ", " : " ", config->workers.value[i]);
-	fprintf(stderr, " under %u clients; a first answer after %.0f to %.0f s",
-		config->load.clients, least_s, most_s);
+		sz_buf_printf(out, "%s%u", i ? ", " : " ", config->workers.value[i]);
+	sz_buf_printf(out, " under %u clients; a first answer after about %.0f to %.0f s",
+		      config->load.clients, least_s, most_s);
 	if (!config->ascent_only)
-		fprintf(stderr, ", then repeats until it is decided, for %.0f s at most",
-			sz_ns_to_s(config->budget_ns));
-	fprintf(stderr, "%s; Ctrl-C keeps what is finished\n",
+		sz_buf_printf(out,
+			      ", then repeats until it is decided, for %.0f s or %u windows at "
+			      "most",
+			      sz_ns_to_s(config->budget_ns), config->budget_windows);
+	sz_buf_puts(out, "\n");
+}
+
+static void tell_plan(const struct sz_sweep_config *config)
+{
+	sz_autobuf struct sz_buf plan = {0};
+	sz_cli_plan(config, &plan);
+	fprintf(stderr, "%sCtrl-C keeps what is finished%s\n", sz_buf_text(&plan),
 		config->enough ? "; Enter ends it with what is known" : "");
 }
 
@@ -41,13 +50,15 @@ static void tell_visits(struct progress *progress, const struct sz_sweep *sweep)
 		const struct sz_visit *visit = &sweep->visits[progress->told];
 		const struct sz_setting *setting = &sweep->setting[visit->setting];
 		char p50[SZ_UNIT_TEXT];
-		if (isnan(visit->exit_s))
+		if (!visit->done)
 			return; /* still going on */
 		clear_line(progress);
 		fprintf(stderr, "  %u worker%s, %u clients: %.1f req/s, p50 %s%s\n",
 			setting->workers, setting->workers == 1 ? "" : "s", visit->clients,
 			visit->window.throughput_rps,
-			sz_format_duration(p50, visit->window.latency_p50_ms * 1e6),
+			isnan(visit->window.latency_p50_ms)
+				? "–"
+				: sz_format_duration(p50, visit->window.latency_p50_ms * 1e6),
 			visit->window.disturbed ? " (disturbed)" : "");
 	}
 }

@@ -66,13 +66,20 @@ static bool is_beside_the_point(const struct sz_opt *opt)
 	return false;
 }
 
+/* A service that is not our child has a command as well: what changes it. */
+static json_t *command_json(const struct sz_sweep_config *config)
+{
+	return config->argv ? texts_json(config->argv) : json_pack("[s]", config->attached.apply);
+}
+
 /* NULL when a text is not UTF-8, or memory is out. The directory belongs to it:
  * the same command means another service elsewhere. */
-static char *options_text(const struct sz_command *spec, const void *options, char *const *argv)
+static char *options_text(const struct sz_command *spec, const void *options,
+			  const struct sz_sweep_config *config)
 {
 	json_t *object = json_object();
 	sz_autofree char *directory = getcwd(NULL, 0);
-	int status = json_object_set_new(object, "command", texts_json(argv));
+	int status = json_object_set_new(object, "command", command_json(config));
 	if (directory)
 		status |= json_object_set_new(object, "directory", json_string(directory));
 	for (size_t i = 0; i < spec->option_count; i++) {
@@ -132,7 +139,7 @@ int sz_cli_record_begin(const struct sz_record_options *record, const struct sz_
 			const void *options, struct sz_sweep_config *config, struct sz_sweep *sweep,
 			struct sz_err *err)
 {
-	sz_autofree char *text = options_text(spec, options, config->argv);
+	sz_autofree char *text = options_text(spec, options, config);
 	if (record->no_record && record->resume)
 		return sz_err_set(err, SZ_USAGE, 0, "--resume needs the record");
 	if (record->no_record || open_record(record, text, config, sweep, err) == 0)

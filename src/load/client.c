@@ -68,6 +68,8 @@ static void settle(struct sz_client *client, enum sz_outcome outcome, uint64_t n
 		sz_tally_outcome(&load->result, client, outcome, now_ns);
 		load->counted_in_flight--;
 	}
+	if (load->stage == SZ_STAGE_ROUND && outcome != SZ_OUTCOME_STALE)
+		sz_load_note_call(load, client, outcome == SZ_OUTCOME_OK, now_ns);
 	client->state = SZ_CLIENT_IDLE;
 	sz_load_pull_pending(load, client);
 	sz_load_check_stage(load, now_ns);
@@ -86,6 +88,7 @@ static void lose_stale(struct sz_client *client, uint64_t now_ns)
 {
 	settle(client, SZ_OUTCOME_STALE, now_ns);
 	hang_up(client);
+	client->is_due = true;
 	sz_client_go(client);
 }
 
@@ -114,7 +117,7 @@ static void complete(struct sz_client *client, uint64_t now_ns)
 	client->failures = 0;
 	if (!response->keep_alive)
 		client->peer_closed = true;
-	sz_load_note_answer(load, client, now_ns);
+	sz_load_note_answer(load, client, ok, now_ns);
 	settle(client, ok ? SZ_OUTCOME_OK : SZ_OUTCOME_HTTP_ERROR, now_ns);
 	if (client->peer_closed || client->answers == load->config.reconnect_every ||
 	    client->sent_bytes < load->request_bytes)
@@ -159,6 +162,7 @@ static void send_request(struct sz_client *client)
 {
 	struct sz_load *load = client->load;
 	client->state = SZ_CLIENT_BUSY;
+	client->is_due = false;
 	client->sent_bytes = 0;
 	client->first_byte_ns = 0;
 	sz_http1_response_init(&client->response, false);
@@ -171,6 +175,8 @@ static void send_request(struct sz_client *client)
 		load->uncounted++;
 	}
 	client->started_ns = sz_now_ns();
+	client->asked_ns =
+		load->stage == SZ_STAGE_ROUND ? load->round_start_ns : client->started_ns;
 	sz_load_push_pending(load, client);
 	send_rest(client);
 }
@@ -225,6 +231,11 @@ static void connect_failed(struct sz_client *client, int errnum, uint64_t now_ns
 	}
 	sz_load_note_failure(load, client, SZ_PHASE_CONNECT, errnum, NULL);
 	back_off(client, now_ns);
+	if (load->stage == SZ_STAGE_ROUND) {
+		client->is_due = false;
+		sz_load_note_call(load, client, false, now_ns);
+	}
+	sz_load_check_stage(load, now_ns);
 }
 
 static void stop_connecting(struct sz_client *client, int errnum, uint64_t now_ns)
@@ -232,7 +243,6 @@ static void stop_connecting(struct sz_client *client, int errnum, uint64_t now_n
 	sz_load_pull_pending(client->load, client);
 	hang_up(client);
 	connect_failed(client, errnum, now_ns);
-	sz_load_check_stage(client->load, now_ns);
 }
 
 static void count_connection(struct sz_client *client, uint64_t now_ns)
@@ -317,6 +327,8 @@ static bool may_send(const struct sz_client *client)
 	enum sz_load_stage stage = client->load->stage;
 	if (stage == SZ_STAGE_PRIMING)
 		return !client->answered;
+	if (stage == SZ_STAGE_ROUND)
+		return client->is_due;
 	return stage != SZ_STAGE_DRAINING;
 }
 

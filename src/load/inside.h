@@ -4,14 +4,19 @@
  *
  *	load.c     a load from the outside, as a sequence of stages
  *	stage.c    one stage: what it waits for; time-outs
+ *	burst.c    rounds of a burst and the pauses between
  *	client.c   one client: connect, send, receive, lose, try again
  *	refusal.c  why nobody serves there, for people
  *	tally.c    what happened to the attempts that count
+ *	series.c   good answers over time, and how well they tell the throughput
  *
  * A load goes through stages, each run by one sz_loop_run():
  *
  *	open    priming (one per client, when paced), lead-in, draining
  *	window  lead-in, counting, tail, draining
+ *
+ * In bursts rounds, with draining as the pause between, are in place of the
+ * lead-in of open and of a window's counting; a window has no lead-in then.
  *
  * A stage is over at earliest_ns if its goal is reached by then, when the goal
  * is reached later, and at latest_ns in any case.
@@ -30,6 +35,7 @@ enum sz_load_stage {
 	SZ_STAGE_LEAD_IN,  /* all loop, uncounted */
 	SZ_STAGE_COUNTING, /* all loop */
 	SZ_STAGE_TAIL,     /* all loop, uncounted, until the counted attempts are settled */
+	SZ_STAGE_ROUND,    /* a client sends once, and again only what was stale */
 	SZ_STAGE_DRAINING, /* nobody sends */
 	SZ_STAGE_COUNT,
 };
@@ -50,12 +56,15 @@ struct sz_client {
 	int fd;
 	enum sz_client_state state;
 	bool answered;          /* since the stage that reset it */
+	bool is_due;            /* in a round: has a request to send */
 	bool counted;           /* the request in flight is */
 	bool was_open;          /* had a connection before: the next one is a reconnect */
 	bool peer_closed;       /* the server closed this connection, or the last one when down */
 	unsigned failures;      /* in a row, without an answer between; sets the back-off */
 	uint64_t answers;       /* on this connection */
-	uint64_t started_ns;    /* of the connect or of the request */
+	uint64_t started_ns;    /* of the connect or of the request: the time-out runs from it */
+	uint64_t asked_ns;      /* of the request: its latency counts from it; when the round
+				 * started, in one, else started_ns */
 	uint64_t first_byte_ns; /* 0: none yet */
 	size_t sent_bytes;
 	struct sz_http1_response response;
@@ -67,6 +76,8 @@ struct sz_load {
 	struct sz_client *clients;
 	char *request;
 	size_t request_bytes;
+	enum sz_phase last_phase; /* of the last failure */
+	int last_errnum;
 	struct rlimit descriptor_limit; /* as it was before the load raised it */
 
 	enum sz_load_stage stage;
@@ -94,10 +105,20 @@ struct sz_load {
 
 	bool counting; /* requests sent now are counted */
 	uint64_t counted_in_flight;
-	uint64_t ok_wanted;
-	uint64_t completed_ns;        /* last completion of the window */
-	struct sz_load_result result; /* of the window; what follows is since sz_load_new */
-	uint64_t uncounted;           /* since the last window's end */
+	const struct sz_load_span *span; /* of the window */
+	struct sz_timer poll_timer;      /* when span asks for precision */
+	bool precise;                    /* it was reached, at the last poll */
+	uint64_t completed_ns;           /* last completion of the window */
+	uint64_t interval_start_ns;      /* of the series' last, incomplete interval */
+	struct sz_load_result result;
+
+	struct sz_load_round round;
+	uint64_t round_start_ns; /* scheduled */
+	unsigned unsettled;      /* calls of the round */
+	uint64_t sorted_ns[SZ_LOAD_ROUNDS_MAX];
+
+	/* Since sz_load_new, but for uncounted. */
+	uint64_t uncounted; /* since the last window's end */
 	uint64_t opened;
 	uint64_t open_now;
 	uint64_t reconnects;
@@ -143,10 +164,28 @@ void sz_load_push_pending(struct sz_load *load, struct sz_client *client);
 void sz_load_pull_pending(struct sz_load *load, struct sz_client *client);
 
 /* A whole response came. Before its request is settled. */
-void sz_load_note_answer(struct sz_load *load, struct sz_client *client, uint64_t now_ns);
+void sz_load_note_answer(struct sz_load *load, struct sz_client *client, bool ok, uint64_t now_ns);
 
 /* Of the window: a completion, or its end. */
 void sz_load_note_gap(struct sz_load *load, uint64_t now_ns);
+
+/* Begin to poll for the precision that load->span asks for. */
+void sz_load_begin_polls(struct sz_load *load, uint64_t now_ns);
+
+/* burst.c */
+
+/* Whole rounds, uncounted, until least_ns have passed. */
+int sz_burst_warm_up(struct sz_load *load, uint64_t least_ns, struct sz_err *err);
+
+/* The rounds of a window, as load->span asks for them. */
+int sz_burst_count(struct sz_load *load, struct sz_err *err);
+
+/* The client's call of this round is over, well or not. */
+void sz_load_note_call(struct sz_load *load, const struct sz_client *client, bool ok,
+		       uint64_t now_ns);
+
+/* Fill the result's spreads from its rounds. */
+void sz_burst_spreads(struct sz_load *load);
 
 /* refusal.c */
 
@@ -163,5 +202,19 @@ int sz_load_no_answer_error(const struct sz_load *load, struct sz_err *err);
 void sz_tally_outcome(struct sz_load_result *result, const struct sz_client *client,
 		      enum sz_outcome outcome, uint64_t now_ns);
 void sz_tally_error(struct sz_load_result *result, enum sz_phase phase, int errnum);
+
+/* series.c: *start_ns is when the incomplete interval, ok[count], began. */
+
+void sz_series_begin(struct sz_load_series *series, uint64_t *start_ns, uint64_t now_ns);
+
+/* Complete the intervals that have passed. */
+void sz_series_advance(struct sz_load_series *series, uint64_t *start_ns, uint64_t now_ns);
+
+/* With what is in the incomplete interval. */
+uint64_t sz_series_sum(const struct sz_load_series *series);
+
+/* Half of the 95 % interval of the mean, over the mean; INFINITY when that is
+ * unknown: fewer than ten intervals, or no answer. */
+double sz_series_error_ratio(const struct sz_load_series *series);
 
 #endif

@@ -5,6 +5,7 @@
 #include "load/inside.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,18 +129,30 @@ static int prime(struct sz_load *load, struct sz_err *err)
 	return 0;
 }
 
-static int lead_in(struct sz_load *load, uint64_t least_ns, struct sz_err *err)
+static bool in_bursts(const struct sz_load *load)
+{
+	return load->config.arrivals == SZ_ARRIVALS_BURST;
+}
+
+static bool interrupted(struct sz_load *load)
 {
 	if (sz_stop_requested())
 		load->interrupted = true;
-	if (load->interrupted)
+	return load->interrupted;
+}
+
+static int lead_in(struct sz_load *load, uint64_t least_ns, struct sz_err *err)
+{
+	if (interrupted(load))
 		return 0;
-	uint64_t now_ns = sz_now_ns();
-	sz_load_begin_stage(load, SZ_STAGE_LEAD_IN, now_ns + least_ns,
-			    now_ns + load->config.timeout_ns);
 	load->answered = 0;
 	for (unsigned i = 0; i < load->config.clients; i++)
 		load->clients[i].answered = false;
+	if (in_bursts(load))
+		return sz_burst_warm_up(load, least_ns, err);
+	uint64_t now_ns = sz_now_ns();
+	sz_load_begin_stage(load, SZ_STAGE_LEAD_IN, now_ns + least_ns,
+			    now_ns + load->config.timeout_ns);
 	for (unsigned i = 0; i < load->config.clients; i++)
 		sz_client_go(&load->clients[i]);
 	return sz_load_run_stage(load, err);
@@ -173,10 +186,30 @@ int sz_load_open(struct sz_load *load, struct sz_err *err)
 
 /* Windows */
 
-static void at_edge(const struct sz_load_span *span, bool is_start)
+static void at_edge(const struct sz_load_span *span, enum sz_edge edge)
 {
 	if (span->at_edge)
-		span->at_edge(span->arg, is_start);
+		span->at_edge(span->arg, edge);
+}
+
+static int run_loop(struct sz_load *load, uint64_t t0_ns, struct sz_err *err)
+{
+	const struct sz_load_span *span = load->span;
+	sz_load_begin_stage(load, SZ_STAGE_COUNTING, t0_ns + span->min_ns, t0_ns + span->max_ns);
+	sz_load_begin_polls(load, t0_ns);
+	load->counting = true;
+	int rc = sz_load_run_stage(load, err);
+	sz_timer_clear(load->loop, &load->poll_timer);
+	return rc;
+}
+
+static void end_series(struct sz_load *load)
+{
+	struct sz_load_series *series = &load->result.series;
+	sz_series_advance(series, &load->interval_start_ns, load->finished_ns);
+	series->ok[series->count] = 0;
+	if (!in_bursts(load))
+		load->result.error_ratio = sz_series_error_ratio(series);
 }
 
 /* Both ends are taken just before at_edge(), so that the service has the same
@@ -186,21 +219,21 @@ static int count(struct sz_load *load, const struct sz_load_span *span, struct s
 {
 	struct sz_load_result *result = &load->result;
 	uint64_t t0_ns = sz_now_ns();
-	at_edge(span, true);
+	at_edge(span, SZ_EDGE_START);
 	uint64_t cpu_ns = sz_thread_cpu_ns();
 	uint64_t waits = sz_loop_waits(load->loop);
 	result->clients_answered = load->answered;
-	load->ok_wanted = span->requests;
+	load->span = span;
 	load->completed_ns = t0_ns;
-	sz_load_begin_stage(load, SZ_STAGE_COUNTING, t0_ns + span->min_ns, t0_ns + span->max_ns);
-	load->counting = true;
-	int rc = sz_load_run_stage(load, err);
+	sz_series_begin(&result->series, &load->interval_start_ns, t0_ns);
+	int rc = in_bursts(load) ? sz_burst_count(load, err) : run_loop(load, t0_ns, err);
 	result->client_cpu_ns = sz_thread_cpu_ns() - cpu_ns;
 	result->epoll_waits = sz_loop_waits(load->loop) - waits;
 	result->duration_ns = load->finished_ns - t0_ns;
 	result->connections_open_at_end = load->open_now;
 	sz_load_note_gap(load, load->finished_ns);
-	at_edge(span, false);
+	end_series(load);
+	at_edge(span, SZ_EDGE_END);
 	return rc;
 }
 
@@ -218,6 +251,7 @@ static void fill_totals(struct sz_load *load)
 	result->reconnects = load->reconnects;
 	result->server_closed = load->server_closed;
 	result->connect = load->connect;
+	sz_burst_spreads(load);
 	result->uncounted = load->uncounted;
 	load->uncounted = 0;
 }
@@ -226,10 +260,14 @@ int sz_load_window(struct sz_load *load, const struct sz_load_span *span,
 		   struct sz_load_result *result, struct sz_err *err)
 {
 	memset(&load->result, 0, sizeof(load->result));
-	if (lead_in(load, 0, err) < 0)
+	load->result.error_ratio = INFINITY;
+	if (!in_bursts(load) && lead_in(load, 0, err) < 0)
 		return -1;
-	if (!load->interrupted && (count(load, span, err) < 0 || tail(load, err) < 0))
-		return -1;
+	if (!interrupted(load)) {
+		if (count(load, span, err) < 0 || tail(load, err) < 0)
+			return -1;
+		at_edge(span, SZ_EDGE_SETTLED);
+	}
 	if (drain(load, err) < 0)
 		return -1;
 	fill_totals(load);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The load generator: a closed loop of clients over HTTP/1.1 keep-alive.
+ * The load generator: clients over HTTP/1.1 keep-alive, in a closed loop or in
+ * bursts.
  *
- * Each client has one connection and one request in flight: it sends, waits
- * for the whole response, sends again. Level-triggered epoll; in the common
- * case one read and one write per response; no batching, no added delay.
+ * Each client has one connection and at most one request in flight. Closed: it
+ * sends, waits for the whole response, sends again. Level-triggered epoll; in
+ * the common case one read and one write per response; no batching, no added
+ * delay. Bursts: see below.
  *
  * What it is not: it knows nothing of the service's processes (os/) and does
  * not judge what it saw (advise/).
@@ -34,10 +36,20 @@
  * A retry is a new attempt. `stale`: a kept-alive connection was closed by
  * the server before any byte of the response; retried once at once.
  *
- * A client that cannot connect, or whose request ends in a socket or protocol
- * error, waits before it tries again: 10 ms, doubled up to 1 s, until it is
- * answered. Only a lost request that was stale, or a time-out, is followed by
- * a new connection at once.
+ * Bursts are rounds: at a scheduled instant every client sends one request, and
+ * the round is over when the last of them is settled. A user whose page fires k
+ * calls is k clients, u users are k * u: their rounds are simultaneous, which is
+ * the worst case. Every latency counts from the scheduled instant, so what the
+ * round had to wait for is in it: sending to the clients ahead, a new
+ * connection in place of one that was closed since (all of them with
+ * reconnect_every 1), a stale request and its retry. Nothing else is retried
+ * within a round. open warms up with whole rounds, at least one; a window has
+ * neither lead-in nor tail and consists of whole rounds unless interrupted.
+ *
+ * In a closed loop, a client that cannot connect, or whose request ends in a
+ * socket or protocol error, waits before it tries again: 10 ms, doubled up to
+ * 1 s, until it is answered. Only a lost request that was stale, or a time-out,
+ * is followed by a new connection at once.
  */
 #ifndef SZ_LOAD_LOAD_H
 #define SZ_LOAD_LOAD_H
@@ -51,14 +63,22 @@
 #include "stat/hist.h"
 
 #define SZ_LOAD_CLIENTS_MAX 50000
+#define SZ_LOAD_ROUNDS_MAX 10000 /* per window */
+#define SZ_LOAD_PAUSE_NS UINT64_C(200000000)
 
 enum sz_connect_mode { SZ_CONNECT_PACED, SZ_CONNECT_BURST };
+
+enum sz_arrivals { SZ_ARRIVALS_CLOSED, SZ_ARRIVALS_BURST };
 
 struct sz_load_config {
 	struct sz_url url;
 	struct sz_addr addr;
-	unsigned clients; /* 1 .. SZ_LOAD_CLIENTS_MAX */
-	enum sz_connect_mode connect;
+	unsigned clients;             /* 1 .. SZ_LOAD_CLIENTS_MAX */
+	enum sz_connect_mode connect; /* of open(); later connections open when they are needed */
+	enum sz_arrivals arrivals;
+	uint64_t pause_ns; /* bursts: from the end of a round to the next, as SZ_LOAD_PAUSE_NS */
+	uint64_t every_ns; /* bursts, unless 0: rounds start at multiples of it instead; those
+			    * that come while a round lasts are left out */
 	uint64_t reconnect_every; /* responses per connection; 0: as long as the server lets us */
 	uint64_t timeout_ns;      /* per request, and per connect */
 	uint64_t warmup_ns;       /* least time under full load before open() returns */
@@ -95,6 +115,35 @@ struct sz_load_error {
 	uint64_t count;
 };
 
+/* Good answers that came in [t0, t1), whenever their requests were sent, per
+ * interval of interval_ns. It starts at 100 ms; when there is no room for one
+ * more interval, neighbours are added and intervals are twice as long from then
+ * on. What came in the last, incomplete one is left out.
+ *
+ * Counts, as the functions of stat/ want them. */
+#define SZ_LOAD_SERIES_MAX 1024
+struct sz_load_series {
+	uint64_t interval_ns;
+	size_t count;
+	double ok[SZ_LOAD_SERIES_MAX];
+};
+
+/* One round of a burst, from its scheduled instant. A call that failed counts
+ * with the time until it did (its first byte, if one came): a lower bound of
+ * what a good answer would have taken. */
+struct sz_load_round {
+	uint64_t slowest_ttfb_ns;
+	uint64_t slowest_ns; /* last byte; the round's length */
+	unsigned failed;     /* calls that got no good answer */
+};
+
+/* Over the rounds; all 0 when there was none. */
+struct sz_load_spread {
+	uint64_t min_ns;
+	uint64_t p50_ns; /* at rank ceil(n / 2) */
+	uint64_t max_ns;
+};
+
 struct sz_load_result {
 	uint64_t duration_ns; /* t1 - t0 */
 	bool interrupted;     /* a stop was requested; t1 is when */
@@ -109,10 +158,22 @@ struct sz_load_result {
 	size_t error_count;
 	uint64_t errors_other; /* errors beyond the table's room */
 
-	struct sz_hist latency[SZ_OUTCOME_COUNT]; /* send to last byte; for timeout and
+	/* From sending, in bursts from the scheduled instant. */
+	struct sz_hist latency[SZ_OUTCOME_COUNT]; /* to the last byte; for timeout and
 						   * unfinished the age: a lower bound */
-	struct sz_hist ttfb;                      /* ok: send to first byte */
+	struct sz_hist ttfb;                      /* ok: to the first byte */
 	struct sz_hist connect;                   /* of every connection opened since sz_load_new */
+
+	struct sz_load_series series;
+	double error_ratio; /* how well the series tells the throughput: half of its 95 %
+			     * interval over it; INFINITY when it does not: less than ten
+			     * intervals, no good answer, bursts */
+
+	size_t round_count;   /* of bursts */
+	size_t rounds_failed; /* those with a call that failed */
+	struct sz_load_round rounds[SZ_LOAD_ROUNDS_MAX];
+	struct sz_load_spread slowest_ttfb;
+	struct sz_load_spread slowest;
 
 	unsigned clients_answered; /* clients that had a response under load before t0 */
 	uint64_t connections_opened;
@@ -138,17 +199,36 @@ int sz_load_new(const struct sz_load_config *config, struct sz_load **load, stru
  * when a stop was requested. After -1 only sz_load_free() may follow. */
 int sz_load_open(struct sz_load *load, struct sz_err *err);
 
-/* When a window may end: after min_ns and once `requests` have completed ok,
- * at the latest after max_ns. */
+enum sz_edge {
+	SZ_EDGE_START,   /* t0 */
+	SZ_EDGE_END,     /* t1 */
+	SZ_EDGE_SETTLED, /* every counted request is settled, and the load still goes on:
+			  * the time for what takes longer. In bursts it is over by then. */
+};
+
+/* When a window ends. Closed loop: after min_ns, once all of what is asked for
+ * beside it is reached, at the latest after max_ns. Bursts: after so many
+ * rounds; max_ns is the latest start of one (the first starts in any case). */
 struct sz_load_span {
 	uint64_t min_ns;
 	uint64_t max_ns;
-	uint64_t requests;
-	/* Called at t0 and at t1 with arg, on this thread; may be NULL. Must be
-	 * quick: the clients wait meanwhile. */
-	void (*at_edge)(void *arg, bool is_start);
+	uint64_t requests; /* that many have completed ok */
+	size_t rounds;     /* bursts; 0: as many as max_ns and SZ_LOAD_ROUNDS_MAX allow */
+
+	/* Closed loop, unless 0: error_ratio (see the result) is at most that, as
+	 * 0.03. Looked at from t0 on, every SZ_LOAD_POLL_NS. */
+	double error_ratio;
+	/* Closed loop, may be NULL: a condition of the caller's, called as often
+	 * with arg and the good answers since t0. As quick as at_edge. */
+	bool (*precise_enough)(void *arg, uint64_t ok);
+
+	/* Called at each edge with arg, on this thread; may be NULL. At t0 and t1 it
+	 * must be quick: the clients wait meanwhile. */
+	void (*at_edge)(void *arg, enum sz_edge edge);
 	void *arg;
 };
+
+#define SZ_LOAD_POLL_NS UINT64_C(200000000)
 
 /* One counted window; see the top. 0 also when interrupted: before t0, then
  * duration and counts are 0 and at_edge was not called; or later, then t1 is

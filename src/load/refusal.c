@@ -16,6 +16,13 @@ int sz_load_no_answer_error(const struct sz_load *load, struct sz_err *err)
 {
 	char addr[64];
 	char timeout[SZ_UNIT_TEXT];
+	if (load->last_errnum && load->last_errnum != ETIMEDOUT) {
+		sz_err_set(err, SZ_MACHINE, load->last_errnum,
+			   "no request of the load was answered by %s; the last one failed in "
+			   "phase %s",
+			   sz_addr_text(&load->config.addr, addr), sz_phase_name(load->last_phase));
+		return sz_err_hint(err, "look into the service's log");
+	}
 	sz_err_set(err, SZ_MACHINE, ETIMEDOUT, "no request was answered within %s by %s",
 		   sz_format_duration(timeout, (double)load->config.timeout_ns),
 		   sz_addr_text(&load->config.addr, addr));
@@ -66,6 +73,16 @@ static int socket_error(const struct sz_load *load, int errnum, struct sz_err *e
 void sz_load_note_failure(struct sz_load *load, const struct sz_client *client, enum sz_phase phase,
 			  int errnum, const char *why)
 {
+	load->last_phase = phase;
+	load->last_errnum = errnum;
+	if (phase == SZ_PHASE_CONNECT && (errnum == EMFILE || errnum == ENFILE)) {
+		/* Ours, not the service's. */
+		sz_err_set(&load->failure, SZ_MACHINE, errnum, "cannot open another connection");
+		sz_err_hint(&load->failure,
+			    "raise 'ulimit -n' or fs.file-max, or use fewer clients");
+		sz_load_fail(load);
+		return;
+	}
 	if (load->ever_answered || client != &load->clients[0])
 		return;
 	if (phase == SZ_PHASE_CONNECT)

@@ -19,14 +19,19 @@ static bool all_were_answered(const struct sz_load *load)
 	return load->answered == load->config.clients;
 }
 
-static bool enough_is_ok(const struct sz_load *load)
+static bool enough_is_known(const struct sz_load *load)
 {
-	return load->result.outcomes[SZ_OUTCOME_OK] >= load->ok_wanted;
+	return load->precise && load->result.outcomes[SZ_OUTCOME_OK] >= load->span->requests;
 }
 
 static bool counted_are_settled(const struct sz_load *load)
 {
 	return load->counted_in_flight == 0;
+}
+
+static bool all_were_settled(const struct sz_load *load)
+{
+	return load->unsettled == 0;
 }
 
 static bool nothing_is_pending(const struct sz_load *load)
@@ -36,8 +41,8 @@ static bool nothing_is_pending(const struct sz_load *load)
 
 static bool (*const stage_goals[SZ_STAGE_COUNT])(const struct sz_load *) = {
 	[SZ_STAGE_PRIMING] = primed_was_answered, [SZ_STAGE_LEAD_IN] = all_were_answered,
-	[SZ_STAGE_COUNTING] = enough_is_ok,       [SZ_STAGE_TAIL] = counted_are_settled,
-	[SZ_STAGE_DRAINING] = nothing_is_pending,
+	[SZ_STAGE_COUNTING] = enough_is_known,    [SZ_STAGE_TAIL] = counted_are_settled,
+	[SZ_STAGE_ROUND] = all_were_settled,      [SZ_STAGE_DRAINING] = nothing_is_pending,
 };
 
 /* Counting ends here and not when the stage's function returns: what is sent
@@ -171,15 +176,52 @@ void sz_load_note_gap(struct sz_load *load, uint64_t now_ns)
 	load->completed_ns = now_ns;
 }
 
-void sz_load_note_answer(struct sz_load *load, struct sz_client *client, uint64_t now_ns)
+void sz_load_note_answer(struct sz_load *load, struct sz_client *client, bool ok, uint64_t now_ns)
 {
+	struct sz_load_series *series = &load->result.series;
 	load->ever_answered = true;
 	if (!client->answered) {
 		client->answered = true;
 		load->answered++;
 	}
-	if (load->counting)
-		sz_load_note_gap(load, now_ns);
+	if (!load->counting)
+		return;
+	sz_load_note_gap(load, now_ns);
+	sz_series_advance(series, &load->interval_start_ns, now_ns);
+	series->ok[series->count] += ok;
+}
+
+/* Precision */
+
+static void arm_poll_timer(struct sz_load *load, uint64_t now_ns)
+{
+	if (sz_timer_set(load->loop, &load->poll_timer, now_ns + SZ_LOAD_POLL_NS, &load->failure) <
+	    0)
+		sz_load_fail(load);
+}
+
+/* The caller's condition is asked even when the throughput is not known yet:
+ * it may be looking at what happens from poll to poll. */
+static void on_poll(struct sz_timer *timer, uint64_t now_ns)
+{
+	struct sz_load *load = sz_container_of(timer, struct sz_load, poll_timer);
+	const struct sz_load_span *span = load->span;
+	struct sz_load_series *series = &load->result.series;
+	sz_series_advance(series, &load->interval_start_ns, now_ns);
+	load->precise =
+		span->error_ratio == 0 || sz_series_error_ratio(series) <= span->error_ratio;
+	if (span->precise_enough && !span->precise_enough(span->arg, sz_series_sum(series)))
+		load->precise = false;
+	sz_load_check_stage(load, now_ns);
+	if (!load->finished)
+		arm_poll_timer(load, now_ns);
+}
+
+void sz_load_begin_polls(struct sz_load *load, uint64_t now_ns)
+{
+	load->precise = load->span->error_ratio == 0 && !load->span->precise_enough;
+	if (!load->precise)
+		arm_poll_timer(load, now_ns);
 }
 
 int sz_load_init_stages(struct sz_load *load, struct sz_err *err)
@@ -189,6 +231,7 @@ int sz_load_init_stages(struct sz_load *load, struct sz_err *err)
 		return -1;
 	load->stage_timer.fn = on_stage_timer;
 	load->timeout_timer.fn = on_timeout_timer;
+	load->poll_timer.fn = on_poll;
 	load->stop_watch.fn = on_stop;
 	if (sz_stop_fd() < 0)
 		return 0;

@@ -30,10 +30,10 @@ void sz_tally_outcome(struct sz_load_result *result, const struct sz_client *cli
 		      enum sz_outcome outcome, uint64_t now_ns)
 {
 	result->outcomes[outcome]++;
-	sz_hist_add(&result->latency[outcome], now_ns - client->started_ns);
+	sz_hist_add(&result->latency[outcome], now_ns - client->asked_ns);
 	if (outcome != SZ_OUTCOME_OK)
 		return;
-	sz_hist_add(&result->ttfb, client->first_byte_ns - client->started_ns);
+	sz_hist_add(&result->ttfb, client->first_byte_ns - client->asked_ns);
 	result->body_bytes += client->response.body_bytes;
 }
 

@@ -9,18 +9,23 @@
 #ifndef SZ_MEASURE_MEASURE_H
 #define SZ_MEASURE_MEASURE_H
 
+#include "base/clock.h"
 #include "load/load.h"
-#include "os/limits.h"
+#include "os/cpuset.h"
 #include "os/os.h"
 #include "record/record.h"
+#include "target/target.h"
 
 struct sz_measure_config {
 	const struct sz_os *os;
-	const struct sz_limits *limits; /* of the service */
-	pid_t guard_pid;                /* parent of the service: its tree is billed */
+	double cores_allowed;           /* to the service */
+	const uint64_t *cpus;           /* the set whose foreign use matters: the service's and
+					 * sizeup's own together, SZ_CPU_WORDS */
+	const struct sz_target *target; /* the running service; its tree is billed */
 	struct sz_load_config load;
 	uint64_t window_min_ns, window_max_ns;
-	uint64_t window_requests; /* end early once this many completed */
+	uint64_t window_requests; /* end early once so many completed, and the throughput
+				   * is known within SZ_PRECISION */
 };
 
 /* Connect, warm up, measure, drain, disconnect. *window must be initialised;
@@ -29,15 +34,23 @@ struct sz_measure_config {
 int sz_measure_window(const struct sz_measure_config *config, struct sz_window *window,
 		      struct sz_err *err);
 
+/* Half of the 95 % interval of the throughput, from within the window. */
+#define SZ_PRECISION 0.03
+
 /* What a window must not exceed (measurement facts: the foreign-CPU gate
  * brought the spread of a plateau to 1.3 %). */
 #define SZ_GATE_FOREIGN_RATIO 0.05 /* of the allowed cores */
 #define SZ_GATE_STEAL_RATIO 0.02   /* of the allowed cores' time */
 #define SZ_GATE_CLIENT_CORES 0.8
 #define SZ_GATE_LITTLE 0.05
+#define SZ_GATE_LATE_NS (100 * SZ_NS_PER_MS) /* past the longest it may take */
 
 /* Bits of enum sz_disturbance for the numbers of a window. Pure. */
 uint32_t sz_window_gate(const struct sz_window *window, double cores_allowed, unsigned clients,
 			unsigned clients_answered);
+
+/* Connections were reopened so often that neither Little's law nor the listen
+ * queue means what it means for kept-alive ones: 1 % of the requests. */
+bool sz_window_reconnects(const struct sz_window *window);
 
 #endif

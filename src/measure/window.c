@@ -7,48 +7,105 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "os/cpu.h"
+#include "os/downstream.h"
 #include "os/proc.h"
+#include "os/sched.h"
 #include "os/sock.h"
+#include "stat/warmup.h"
 
 /* What the kernel says at one edge of the window. */
 struct edge {
 	uint64_t at_ns;
 	struct sz_tree tree;
 	struct sz_cpu_times machine;
-	bool machine_known;
+	bool tree_known, machine_known;
 	uint64_t own_cpu_ns; /* sizeup itself, the load generator included */
+	uint64_t downstream_cpu_ns;
+	struct sz_sched sched;
+	bool sched_known;
 };
 
 struct edges {
 	const struct sz_measure_config *config;
 	struct edge start, end;
 	int listen_queue; /* at the start; negative when unknown */
+	/* Found at the start: services that this one calls are not noise. */
+	struct sz_downstreams downstreams;
+	uint64_t polled_ns;
+	bool paused;
+	/* After the end, under load. */
+	struct sz_tree tree;
+	struct sz_port_view view;
+	bool classified;
 };
 
 static void edge_fini(struct edge *edge)
 {
 	sz_tree_fini(&edge->tree);
+	sz_sched_fini(&edge->sched);
 }
 
 static void edges_fini(struct edges *edges)
 {
 	edge_fini(&edges->start);
 	edge_fini(&edges->end);
+	sz_tree_fini(&edges->tree);
 }
 
 /* Called with the clients waiting: only what is quick and must be in step. */
-static void read_edge(void *arg, bool is_start)
+static void read_edge(struct edges *edges, struct edge *edge)
+{
+	const struct sz_measure_config *config = edges->config;
+	edge->tree_known = sz_target_tree(config->target, &edge->tree) == 0;
+	edge->machine_known = sz_cpu_read(config->os, config->cpus, &edge->machine) == 0;
+	edge->sched_known = sz_sched_read(config->os, &edge->tree, &edge->sched) == 0;
+	edge->downstream_cpu_ns = sz_downstreams_cpu_ns(config->os, &edges->downstreams);
+	edge->own_cpu_ns = sz_process_cpu_ns();
+	edge->at_ns = sz_now_ns();
+}
+
+/* After t1, under the load still: what takes milliseconds to read. */
+static void read_processes(struct edges *edges)
+{
+	const struct sz_measure_config *config = edges->config;
+	if (sz_target_tree(config->target, &edges->tree) < 0)
+		return; /* gone: whoever owns the target says so, with its status */
+	edges->classified = sz_tree_classify(config->os, &edges->tree, config->load.url.port,
+					     &edges->view) == 0;
+	sz_tree_read_memory(config->os, &edges->tree);
+}
+
+static void at_edge(void *arg, enum sz_edge edge)
 {
 	struct edges *edges = arg;
 	const struct sz_measure_config *config = edges->config;
-	struct edge *edge = is_start ? &edges->start : &edges->end;
-	sz_tree_read(config->os, config->guard_pid, &edge->tree);
-	edge->machine_known = sz_cpu_read(config->os, config->limits->cpu_set, &edge->machine) == 0;
-	edge->own_cpu_ns = sz_process_cpu_ns();
-	edge->at_ns = sz_now_ns();
-	if (is_start)
-		edges->listen_queue =
-			sz_listen_queue(config->os, config->guard_pid, config->load.url.port);
+	if (edge == SZ_EDGE_SETTLED) {
+		read_processes(edges);
+		return;
+	}
+	/* A few milliseconds, of which only requests before the window suffer. */
+	if (edge == SZ_EDGE_START && sz_target_tree(config->target, &edges->tree) == 0)
+		sz_downstreams_read(config->os, &edges->tree, config->load.url.port,
+				    &edges->downstreams);
+	read_edge(edges, edge == SZ_EDGE_START ? &edges->start : &edges->end);
+	if (edge == SZ_EDGE_START) {
+		edges->polled_ns = edges->start.at_ns;
+		edges->listen_queue = sz_listen_queue(config->os, sz_target_pid(config->target),
+						      config->load.url.port);
+	}
+}
+
+/* Polled all through the window: when a poll comes late, sizeup was stopped or
+ * starved, and its clients with it. It never ends the window by itself. */
+static bool note_poll(void *arg, uint64_t ok)
+{
+	struct edges *edges = arg;
+	uint64_t now_ns = sz_now_ns();
+	(void)ok;
+	if (now_ns - edges->polled_ns > SZ_LOAD_POLL_NS + SZ_GATE_LATE_NS)
+		edges->paused = true;
+	edges->polled_ns = now_ns;
+	return true;
 }
 
 static double per_second(uint64_t before_ns, uint64_t after_ns, double elapsed_s)
@@ -77,10 +134,12 @@ static void fill_requests(struct sz_window *window, const struct sz_load_result 
 	window->sent = result->sent;
 	window->ok = outcomes[SZ_OUTCOME_OK];
 	window->unfinished = outcomes[SZ_OUTCOME_UNFINISHED];
+	window->stale = outcomes[SZ_OUTCOME_STALE];
 	window->errors = result->connect_failed + outcomes[SZ_OUTCOME_HTTP_ERROR] +
 			 outcomes[SZ_OUTCOME_PROTOCOL_ERROR] + outcomes[SZ_OUTCOME_SOCKET_ERROR] +
 			 outcomes[SZ_OUTCOME_TIMEOUT];
 	window->server_closed = result->server_closed;
+	window->reconnects = result->reconnects;
 	window->longest_gap_ms = sz_ns_to_ms(result->longest_gap_ns);
 	window->client_cores = sz_ns_to_s(result->client_cpu_ns) / window->duration_s;
 
@@ -94,10 +153,14 @@ static void fill_requests(struct sz_window *window, const struct sz_load_result 
 	window->ttfb_p50_ms = quantile_ms(&result->ttfb, 0.50);
 	window->ttfb_max_ms = max_ms(&result->ttfb);
 
-	/* Little's law: clients = X * R in a closed loop without think time. Time
-	 * spent reconnecting is in neither factor, so it says nothing then. */
-	window->in_flight = window->throughput_rps * window->latency_mean_ms / 1e3;
-	if (result->reconnects * 100 < result->sent)
+	/* Little's law: clients = X * R in a closed loop without think time, of all
+	 * outcomes: who waits for an error waits, too. Time spent reconnecting is in
+	 * neither factor, so it says nothing then. */
+	double waited_ns = 0;
+	for (unsigned i = 0; i < SZ_OUTCOME_COUNT; i++)
+		waited_ns += result->latency[i].sum_ns;
+	window->in_flight = waited_ns / (double)result->duration_ns;
+	if (!sz_window_reconnects(window))
 		window->little_ratio = window->in_flight / clients;
 }
 
@@ -107,11 +170,17 @@ static void fill_cpu(struct sz_window *window, const struct edges *edges)
 {
 	const struct edge *start = &edges->start, *end = &edges->end;
 	double elapsed_s = per_second(start->at_ns, end->at_ns, 1.0);
+	if (!start->tree_known || !end->tree_known)
+		return;
 	window->tree_cores =
 		per_second(sz_tree_cpu_ns(&start->tree), sz_tree_cpu_ns(&end->tree), elapsed_s);
 	if (window->ok)
 		window->cpu_s_per_request =
 			window->tree_cores * window->duration_s / (double)window->ok;
+	if (start->sched_known && end->sched_known)
+		window->runqueue_cores =
+			(double)sz_sched_between(&start->sched, &end->sched).wait_ns / 1e9 /
+			elapsed_s;
 	if (!start->machine_known || !end->machine_known)
 		return;
 	double cpus = end->machine.cpus;
@@ -119,7 +188,10 @@ static void fill_cpu(struct sz_window *window, const struct edges *edges)
 	double steal = per_second(start->machine.steal_ns, end->machine.steal_ns, elapsed_s);
 	double own = per_second(start->own_cpu_ns, end->own_cpu_ns, elapsed_s);
 	window->steal_ratio = steal / cpus;
-	window->foreign_cores = cpus - idle - steal - window->tree_cores - own;
+	window->downstream_cores =
+		per_second(start->downstream_cpu_ns, end->downstream_cpu_ns, elapsed_s);
+	window->foreign_cores =
+		cpus - idle - steal - window->tree_cores - window->downstream_cores - own;
 }
 
 static uint64_t cpu_of(const struct sz_tree *tree, const struct sz_proc *proc)
@@ -179,7 +251,9 @@ static double imbalance(const struct sz_window *window)
 		if (connections > most)
 			most = connections;
 	}
-	return total ? (double)most * window->workers / total : SZ_NAN;
+	/* Fewer connections than workers cannot be even. */
+	unsigned could = window->workers < total ? window->workers : total;
+	return total ? (double)most * could / total : SZ_NAN;
 }
 
 static int fill_shares(struct sz_window *window, const struct sz_tree *tree,
@@ -201,22 +275,19 @@ static int fill_shares(struct sz_window *window, const struct sz_tree *tree,
 	return 0;
 }
 
-/* After the drain, while the connections are still open. */
 static int fill_processes(struct sz_window *window, const struct edges *edges, struct sz_err *err)
 {
 	const struct sz_measure_config *config = edges->config;
-	__attribute__((cleanup(sz_tree_fini))) struct sz_tree tree = {0};
-	struct sz_port_view view;
-	if (sz_tree_read(config->os, config->guard_pid, &tree) < 0)
-		return 0; /* gone: whoever owns the target says so, with its status */
-	bool classified = sz_tree_classify(config->os, &tree, config->load.url.port, &view) == 0;
-	if (fill_shares(window, &tree, edges, err) < 0)
+	const struct sz_port_view *view = &edges->view;
+	if (fill_shares(window, &edges->tree, edges, err) < 0)
 		return -1;
-	sz_tree_read_memory(config->os, &tree);
-	fill_memory(window, &tree, config->guard_pid);
-	/* A server that closes connections has none left to count by now. */
-	window->connections_known = classified && view.fds_readable &&
-				    window->server_closed * 10 < config->load.clients;
+	fill_memory(window, &edges->tree, sz_target_guard_pid(config->target));
+	/* No listener in sight: the port is another one inside (a container). */
+	window->listeners = edges->classified ? (int64_t)view->listeners : -1;
+	window->workers_known = edges->classified && view->fds_readable && view->listeners > 0;
+	/* Where connections are reopened some are always on their way. */
+	window->connections_known =
+		window->workers_known && view->established * 10 >= config->load.clients * 9;
 	if (window->connections_known)
 		window->imbalance = imbalance(window);
 	return 0;
@@ -224,27 +295,39 @@ static int fill_processes(struct sz_window *window, const struct edges *edges, s
 
 /* --- the gate --- */
 
+bool sz_window_reconnects(const struct sz_window *window)
+{
+	return window->reconnects * 100 >= window->sent;
+}
+
 uint32_t sz_window_gate(const struct sz_window *window, double cores_allowed, unsigned clients,
 			unsigned clients_answered)
 {
 	/* Comparisons with NaN are false: what is unknown disturbs nothing. */
+	bool reopened = sz_window_reconnects(window); /* then the listen queue is the queue */
+	/* Clients in step complete in steps of R: the ends cut off up to one. */
+	double little = fmax(SZ_GATE_LITTLE, window->latency_mean_ms / 1e3 / window->duration_s);
 	const bool tripped[SZ_DISTURBANCES] = {
 		[SZ_DISTURBED_FOREIGN_CPU] =
 			window->foreign_cores > SZ_GATE_FOREIGN_RATIO * cores_allowed,
 		[SZ_DISTURBED_STEAL] = window->steal_ratio > SZ_GATE_STEAL_RATIO,
 		[SZ_DISTURBED_CLIENT] = window->client_cores >= SZ_GATE_CLIENT_CORES,
-		[SZ_DISTURBED_UNANSWERED] =
-			clients_answered<clients,
-					 /* Where the server closes connections the listen queue is
-					    the queue. */
-					 [SZ_DISTURBED_QUEUE] = window->listen_queue> 0 &&
-			window->server_closed == 0,
-		[SZ_DISTURBED_LITTLE] = fabs(window->little_ratio - 1.0) > SZ_GATE_LITTLE,
+		[SZ_DISTURBED_UNANSWERED] = (clients_answered < clients),
+		[SZ_DISTURBED_QUEUE] = (window->listen_queue > 0 && !reopened),
+		[SZ_DISTURBED_LITTLE] = fabs(window->little_ratio - 1.0) > little,
 	};
 	uint32_t bits = 0;
 	for (unsigned i = 0; i < SZ_DISTURBANCES; i++)
 		bits |= (uint32_t)tripped[i] << i;
 	return bits;
+}
+
+/* A series too short to be judged is no evidence. */
+static bool is_unsteady(const struct sz_load_series *series)
+{
+	size_t from;
+	enum sz_steady steady = sz_steady_from(series->ok, series->count, &from);
+	return steady == SZ_UNSTEADY_SHIFTS || steady == SZ_UNSTEADY_DRIFTS;
 }
 
 static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_result *result,
@@ -255,20 +338,29 @@ static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_re
 		.min_ns = config->window_min_ns,
 		.max_ns = config->window_max_ns,
 		.requests = config->window_requests,
-		.at_edge = read_edge,
+		.error_ratio = SZ_PRECISION,
+		.precise_enough = note_poll,
+		.at_edge = at_edge,
 		.arg = edges,
 	};
 	if (sz_load_open(load, err) < 0 || sz_load_window(load, &span, result, err) < 0)
 		return -1;
 	if (result->interrupted)
 		return sz_err_set(err, SZ_INTERRUPTED, 0, "interrupted");
+	if (!sz_load_counts_ok(result))
+		return sz_err_set(err, SZ_UNTRUSTED, 0,
+				  "the counts of requests do not add up: this is a bug of sizeup");
 	fill_requests(window, result, config->load.clients);
 	fill_cpu(window, edges);
-	window->listen_queue = edges->listen_queue > 0 ? (unsigned)edges->listen_queue : 0;
+	window->listen_queue = edges->listen_queue < 0 ? -1 : edges->listen_queue;
 	if (fill_processes(window, edges, err) < 0)
 		return -1;
-	window->disturbed = sz_window_gate(window, config->limits->cores, config->load.clients,
+	window->disturbed = sz_window_gate(window, config->cores_allowed, config->load.clients,
 					   result->clients_answered);
+	if (is_unsteady(&result->series))
+		window->disturbed |= 1u << SZ_DISTURBED_UNSTEADY;
+	if (edges->paused || result->duration_ns > config->window_max_ns + SZ_GATE_LATE_NS)
+		window->disturbed |= 1u << SZ_DISTURBED_PAUSED;
 	return 0;
 }
 

@@ -145,7 +145,7 @@ static int by_pid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A directory of /proc that is a process, as its pid; else 0. */
+/* A directory that is a process or a thread, as its number; else 0. */
 static pid_t pid_of_name(const char *name)
 {
 	uint64_t pid;
@@ -154,12 +154,9 @@ static pid_t pid_of_name(const char *name)
 	return (pid_t)pid;
 }
 
-int sz_os_pids(const struct sz_os *os, pid_t **pids, size_t *count)
+static int list_pids(const char *path, pid_t **pids, size_t *count)
 {
-	char path[SZ_OS_PATH_MAX];
-	int rc = sz_os_path(os, path, "proc");
-	if (rc < 0)
-		return rc;
+	int rc = 0;
 	DIR *dir = opendir(path);
 	if (!dir)
 		return -errno;
@@ -180,4 +177,18 @@ int sz_os_pids(const struct sz_os *os, pid_t **pids, size_t *count)
 	*pids = sz_steal(found);
 	*count = len;
 	return 0;
+}
+
+int sz_os_pids(const struct sz_os *os, pid_t **pids, size_t *count)
+{
+	char path[SZ_OS_PATH_MAX];
+	int rc = sz_os_path(os, path, "proc");
+	return rc < 0 ? rc : list_pids(path, pids, count);
+}
+
+int sz_os_tids(const struct sz_os *os, pid_t pid, pid_t **tids, size_t *count)
+{
+	char path[SZ_OS_PATH_MAX];
+	int rc = sz_os_path(os, path, "proc/%d/task", pid);
+	return rc < 0 ? rc : list_pids(path, tids, count);
 }

@@ -52,4 +52,7 @@ ssize_t sz_os_read_all(const struct sz_os *os, char **text, const char *path_fmt
  * caller's. 0 or -errno. */
 int sz_os_pids(const struct sz_os *os, pid_t **pids, size_t *count);
 
+/* The same of the threads of a process. */
+int sz_os_tids(const struct sz_os *os, pid_t pid, pid_t **tids, size_t *count);
+
 #endif

@@ -11,13 +11,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "os/scan.h"
 
-/* 0 to go on, 1 to leave this table, or -errno. */
-typedef int on_row_fn(const struct sz_tcp_row *row, struct sz_port_sockets *found);
-
-static int walk_table(const struct sz_os *os, const char *dir, const char *name, on_row_fn *on_row,
-		      struct sz_port_sockets *found)
+static int walk_table(const struct sz_os *os, const char *dir, const char *name,
+		      sz_tcp_row_fn *on_row, void *arg)
 {
 	char path[SZ_OS_PATH_MAX];
 	int rc = sz_os_path(os, path, "%s/%s", dir, name);
@@ -30,7 +26,7 @@ static int walk_table(const struct sz_os *os, const char *dir, const char *name,
 	struct sz_tcp_row row;
 	while (!rc && fgets(line, sizeof(line), file))
 		if (sz_scan_tcp_row(line, &row))
-			rc = on_row(&row, found);
+			rc = on_row(&row, arg);
 	if (!rc && ferror(file))
 		rc = errno ? -errno : -EIO;
 	fclose(file);
@@ -38,20 +34,20 @@ static int walk_table(const struct sz_os *os, const char *dir, const char *name,
 }
 
 /* A kernel without IPv6 has no tcp6. */
-static int walk_tables(const struct sz_os *os, const char *dir, on_row_fn *on_row,
-		       struct sz_port_sockets *found)
+int sz_tcp_walk(const struct sz_os *os, const char *dir, sz_tcp_row_fn *on_row, void *arg)
 {
-	int rc = walk_table(os, dir, "tcp", on_row, found);
+	int rc = walk_table(os, dir, "tcp", on_row, arg);
 	if (rc < 0)
 		return rc;
-	rc = walk_table(os, dir, "tcp6", on_row, found);
+	rc = walk_table(os, dir, "tcp6", on_row, arg);
 	return rc == -ENOENT ? 0 : rc;
 }
 
-static int collect_row(const struct sz_tcp_row *row, struct sz_port_sockets *found)
+static int collect_row(const struct sz_tcp_row *row, void *arg)
 {
+	struct sz_port_sockets *found = arg;
 	bool listener = row->state == SZ_TCP_LISTEN;
-	if (row->local_port != found->port || (!listener && row->state != SZ_TCP_ESTABLISHED))
+	if (row->local.port != found->port || (!listener && row->state != SZ_TCP_ESTABLISHED))
 		return 0;
 	if (listener) {
 		found->listeners++;
@@ -71,9 +67,9 @@ static int collect_row(const struct sz_tcp_row *row, struct sz_port_sockets *fou
 
 /* The kernel lists all listeners before any other socket, and a table may
  * have many thousand rows. */
-static int collect_listener(const struct sz_tcp_row *row, struct sz_port_sockets *found)
+static int collect_listener(const struct sz_tcp_row *row, void *arg)
 {
-	return row->state == SZ_TCP_LISTEN ? collect_row(row, found) : 1;
+	return row->state == SZ_TCP_LISTEN ? collect_row(row, arg) : 1;
 }
 
 static int by_inode(const void *a, const void *b)
@@ -83,10 +79,10 @@ static int by_inode(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int collect(const struct sz_os *os, const char *dir, on_row_fn *on_row,
+static int collect(const struct sz_os *os, const char *dir, sz_tcp_row_fn *on_row,
 		   struct sz_port_sockets *found)
 {
-	int rc = walk_tables(os, dir, on_row, found);
+	int rc = sz_tcp_walk(os, dir, on_row, found);
 	if (!rc && found->count)
 		qsort(found->sockets, found->count, sizeof(*found->sockets), by_inode);
 	return rc;

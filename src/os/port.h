@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sockets of one TCP port and the processes that have them open, for this
- * room only.
+ * Tables of TCP sockets, the sockets of one port, and the descriptors of a
+ * process, for this room only.
  */
 #ifndef SZ_OS_PORT_H
 #define SZ_OS_PORT_H
@@ -9,6 +9,7 @@
 #include <dirent.h>
 
 #include "os/os.h"
+#include "os/scan.h"
 
 #define SZ_NOBODY SIZE_MAX
 
@@ -27,6 +28,12 @@ struct sz_port_sockets {
 	unsigned listeners;
 	uint64_t listen_queue;
 };
+
+/* 0 to go on, 1 to leave this table, or -errno. */
+typedef int sz_tcp_row_fn(const struct sz_tcp_row *row, void *arg);
+
+/* All rows of the tables of a directory, "proc/net". 0 or -errno. */
+int sz_tcp_walk(const struct sz_os *os, const char *dir, sz_tcp_row_fn *on_row, void *arg);
 
 /* Read the tables of a directory, "proc/net", into *found, whose port is set
  * and the rest zero. 0 or -errno; the caller frees found->sockets either way. */

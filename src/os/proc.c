@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Processes: one pass over /proc, the tree below a root, memory.
+ * Processes: one pass over all of /proc, the tree below a root, memory.
  */
 #include "os/proc.h"
 
@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "os/scan.h"
+#include "os/walk.h"
 
 /* Children that are waited for while the tree is being read make another pass
  * necessary; a service that never stops reaping gets its last one. */
@@ -33,7 +34,7 @@ void sz_tree_fini(struct sz_tree *tree)
 	*tree = (struct sz_tree){0};
 }
 
-int sz_proc_read(const struct sz_os *os, pid_t pid, struct sz_proc *proc)
+static int read_stat(const struct sz_os *os, pid_t pid, struct sz_proc *proc)
 {
 	char text[2048];
 	ssize_t len = sz_os_read(os, text, sizeof(text), "proc/%d/stat", pid);
@@ -61,6 +62,27 @@ static void refine_cpu(struct sz_proc *proc, uint64_t tick_ns)
 		proc->cpu_ns = sz_timespec_ns(&ts);
 }
 
+int sz_proc_read(const struct sz_os *os, pid_t pid, struct sz_proc *proc)
+{
+	int rc = read_stat(os, pid, proc);
+	if (!rc && sz_os_is_live(os))
+		refine_cpu(proc, SZ_NS_PER_S / (uint64_t)os->ticks_per_s);
+	return rc;
+}
+
+int sz_proc_threads(const struct sz_os *os, const struct sz_proc *proc, pid_t **tids, size_t *count)
+{
+	if (proc->threads != 1)
+		return sz_os_tids(os, proc->pid, tids, count);
+	pid_t *only = malloc(sizeof(*only));
+	if (!only)
+		return -ENOMEM;
+	*only = proc->pid;
+	*tids = only;
+	*count = 1;
+	return 0;
+}
+
 static int by_parent(const void *a, const void *b)
 {
 	const struct sz_proc *x = a, *y = b;
@@ -81,7 +103,7 @@ static int read_all(const struct sz_os *os, struct sz_proc **procs, size_t *coun
 	if (!all)
 		return -ENOMEM;
 	for (size_t i = 0; i < pid_count; i++)
-		len += sz_proc_read(os, pids[i], &all[len]) == 0;
+		len += read_stat(os, pids[i], &all[len]) == 0;
 	qsort(all, len, sizeof(*all), by_parent);
 	*procs = all;
 	*count = len;
@@ -132,7 +154,7 @@ static int build(struct sz_tree *tree, struct sz_proc *all, size_t count, pid_t 
 	return rc;
 }
 
-static int read_tree_once(const struct sz_os *os, pid_t root_pid, struct sz_tree *tree)
+static int scan_tree_once(const struct sz_os *os, pid_t root_pid, struct sz_tree *tree)
 {
 	tree->count = 0;
 	sz_autofree struct sz_proc *all = NULL;
@@ -157,20 +179,25 @@ static bool reaped_meanwhile(const struct sz_os *os, const struct sz_tree *tree)
 	for (size_t i = 0; i < tree->count; i++) {
 		struct sz_proc now;
 		const struct sz_proc *then = &tree->procs[i];
-		if (sz_proc_read(os, then->pid, &now) == 0 &&
-		    now.reaped_cpu_ns != then->reaped_cpu_ns)
+		if (read_stat(os, then->pid, &now) == 0 && now.reaped_cpu_ns != then->reaped_cpu_ns)
 			return true;
 	}
 	return false;
 }
 
-int sz_tree_read(const struct sz_os *os, pid_t root_pid, struct sz_tree *tree)
+static int scan_tree(const struct sz_os *os, pid_t root_pid, struct sz_tree *tree)
 {
 	int rc, passes = 0;
 	do {
-		rc = read_tree_once(os, root_pid, tree);
+		rc = scan_tree_once(os, root_pid, tree);
 	} while (!rc && ++passes < PASSES_MAX && reaped_meanwhile(os, tree));
 	return rc;
+}
+
+int sz_tree_read(const struct sz_os *os, pid_t root_pid, struct sz_tree *tree)
+{
+	int rc = sz_tree_walk(os, root_pid, tree);
+	return rc == -EAGAIN ? scan_tree(os, root_pid, tree) : rc;
 }
 
 uint64_t sz_tree_cpu_ns(const struct sz_tree *tree)

@@ -19,6 +19,7 @@ const char *sz_role_name(enum sz_role role); /* "helper", "worker", "supervisor"
 struct sz_proc {
 	pid_t pid;
 	pid_t ppid;
+	pid_t pgid;           /* process group */
 	uint64_t start_ticks; /* since boot: with pid it names a process for good */
 	char state;           /* R S D Z T … */
 	char comm[32];
@@ -49,8 +50,15 @@ void sz_tree_fini(struct sz_tree *tree);
 /* One process. 0, or -ESRCH when it is gone, or another -errno. */
 int sz_proc_read(const struct sz_os *os, pid_t pid, struct sz_proc *proc);
 
+/* Its threads, in ascending order: *tids is malloc'ed and the caller's. 0 or
+ * -errno. A process known to have one thread costs no look into a directory. */
+int sz_proc_threads(const struct sz_os *os, const struct sz_proc *proc, pid_t **tids,
+		    size_t *count);
+
 /* Everything at or below root_pid, zombies included. Reuses tree's memory;
- * roles are all helper until classified. 0; -ESRCH when root_pid is gone
+ * roles are all helper until classified. It may be called with clients
+ * waiting: a small tree is walked from parents to children, else all of /proc
+ * is read. 0; -ESRCH when root_pid is gone
  * (tree->count is then 0); or another -errno. */
 int sz_tree_read(const struct sz_os *os, pid_t root_pid, struct sz_tree *tree);
 

@@ -78,6 +78,7 @@ const char *sz_scan_word(const char **at, size_t *len)
  * state (3) on. Some are signed; negative ones are of no use here and read 0. */
 enum {
 	STAT_PPID = 4,
+	STAT_PGID = 5,
 	STAT_UTIME = 14,
 	STAT_STIME = 15,
 	STAT_CUTIME = 16,
@@ -119,6 +120,7 @@ bool sz_scan_stat(const char *text, long ticks_per_s, struct sz_proc *proc)
 
 	uint64_t tick_ns = SZ_NS_PER_S / (uint64_t)ticks_per_s;
 	proc->ppid = (pid_t)field[STAT_PPID];
+	proc->pgid = (pid_t)field[STAT_PGID];
 	proc->state = state;
 	proc->threads = (unsigned)field[STAT_THREADS];
 	proc->start_ticks = field[STAT_START];
@@ -128,8 +130,27 @@ bool sz_scan_stat(const char *text, long ticks_per_s, struct sz_proc *proc)
 	return true;
 }
 
+bool sz_scan_schedstat(const char *text, uint64_t *wait_ns, uint64_t *runs)
+{
+	uint64_t on_cpu_ns, waited_ns, count;
+	if (!sz_scan_number(&text, 10, &on_cpu_ns) || !sz_scan_number(&text, 10, &waited_ns) ||
+	    !sz_scan_number(&text, 10, &count))
+		return false;
+	*wait_ns = waited_ns;
+	*runs = count;
+	return true;
+}
+
 /* Words of a row: "sl local remote state tx:rx timer retries uid timeout inode". */
-enum { TCP_LOCAL = 1, TCP_STATE = 3, TCP_QUEUES = 4, TCP_INODE = 9, TCP_WORDS };
+enum {
+	TCP_LOCAL = 1,
+	TCP_REMOTE = 2,
+	TCP_STATE = 3,
+	TCP_QUEUES = 4,
+	TCP_UID = 7,
+	TCP_INODE = 9,
+	TCP_WORDS
+};
 
 /* The hexadecimal number behind the colon of a word. */
 static bool scan_after_colon(const char *word, size_t len, uint64_t *value)
@@ -141,6 +162,34 @@ static bool scan_after_colon(const char *word, size_t len, uint64_t *value)
 	return sz_scan_number(&colon, 16, value);
 }
 
+/* "0100007F:1F90", or four such groups of an IPv6 address: each is a word of
+ * memory as the kernel's machine reads it. */
+static bool scan_end(const char *word, size_t len, struct sz_tcp_end *end)
+{
+	enum { GROUP = 8 };
+	struct sz_tcp_end scanned = {.address = {[10] = 0xff, [11] = 0xff}};
+	const char *colon = memchr(word, ':', len);
+	size_t digits = colon ? (size_t)(colon - word) : 0;
+	if (digits != GROUP && digits != 4 * GROUP)
+		return false;
+	uint8_t *bytes = digits == GROUP ? scanned.address + 12 : scanned.address;
+	for (; word < colon; word += GROUP, bytes += 4) {
+		char group[GROUP + 1] = {0};
+		const char *at = group;
+		uint64_t value;
+		memcpy(group, word, GROUP);
+		if (!sz_scan_number(&at, 16, &value) || *at)
+			return false;
+		memcpy(bytes, &(uint32_t){(uint32_t)value}, 4);
+	}
+	uint64_t port;
+	if (!scan_after_colon(word, len - digits, &port) || port > UINT16_MAX)
+		return false;
+	scanned.port = (uint16_t)port;
+	*end = scanned;
+	return true;
+}
+
 bool sz_scan_tcp_row(const char *line, struct sz_tcp_row *row)
 {
 	const char *word[TCP_WORDS];
@@ -150,17 +199,22 @@ bool sz_scan_tcp_row(const char *line, struct sz_tcp_row *row)
 		if (!word[i])
 			return false;
 	}
-	uint64_t port, state, rx_queue, inode;
-	if (!scan_after_colon(word[TCP_LOCAL], len[TCP_LOCAL], &port) || port > UINT16_MAX ||
+	uint64_t state, rx_queue, uid, inode;
+	struct sz_tcp_end local, remote;
+	if (!scan_end(word[TCP_LOCAL], len[TCP_LOCAL], &local) ||
+	    !scan_end(word[TCP_REMOTE], len[TCP_REMOTE], &remote) ||
 	    !sz_scan_number(&word[TCP_STATE], 16, &state) || state > UINT8_MAX ||
 	    !scan_after_colon(word[TCP_QUEUES], len[TCP_QUEUES], &rx_queue) ||
-	    rx_queue > UINT32_MAX || !sz_scan_number(&word[TCP_INODE], 10, &inode))
+	    rx_queue > UINT32_MAX || !sz_scan_number(&word[TCP_UID], 10, &uid) ||
+	    uid > UINT32_MAX || !sz_scan_number(&word[TCP_INODE], 10, &inode))
 		return false;
 	*row = (struct sz_tcp_row){
 		.inode = inode,
 		.state = (unsigned)state,
 		.rx_queue = (uint32_t)rx_queue,
-		.local_port = (uint16_t)port,
+		.uid = (uid_t)uid,
+		.local = local,
+		.remote = remote,
 	};
 	return true;
 }

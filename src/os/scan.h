@@ -31,16 +31,27 @@ const char *sz_scan_next_line(const char *text);
 /* /proc/PID/stat: everything but pid and what later calls fill. */
 bool sz_scan_stat(const char *text, long ticks_per_s, struct sz_proc *proc);
 
+/* /proc/PID/task/TID/schedstat: time on a CPU, time waiting for one, runs. */
+bool sz_scan_schedstat(const char *text, uint64_t *wait_ns, uint64_t *runs);
+
 enum sz_tcp_state { /* as numbered by the kernel */
 		    SZ_TCP_ESTABLISHED = 0x01,
 		    SZ_TCP_LISTEN = 0x0A,
 };
 
+/* Compared bytewise. IPv4 as ::ffff:a.b.c.d, the way IPv6 sockets see it. */
+struct sz_tcp_end {
+	uint8_t address[16]; /* in network order */
+	uint16_t port;
+};
+_Static_assert(sizeof(struct sz_tcp_end) == 18, "no padding");
+
 struct sz_tcp_row {
 	uint64_t inode; /* 0: no process has it, or not any longer */
 	unsigned state; /* enum sz_tcp_state, or another */
 	uint32_t rx_queue;
-	uint16_t local_port;
+	uid_t uid; /* of the process that made it */
+	struct sz_tcp_end local, remote;
 };
 
 /* One line of /proc/PID/net/tcp or tcp6; false for its heading too. */

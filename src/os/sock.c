@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "os/diag.h"
@@ -177,21 +176,9 @@ int sz_tree_classify(const struct sz_os *os, struct sz_tree *tree, uint16_t port
 	return rc;
 }
 
-/* Netlink answers for our own network namespace only. Whether pid is in it
- * may be hidden from us; then the answer is no. */
-static bool shares_network(const struct sz_os *os, pid_t pid)
-{
-	char path[64];
-	struct stat ours, theirs;
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
-	return sz_os_is_live(os) && stat("/proc/self/ns/net", &ours) == 0 &&
-	       stat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
-	       ours.st_ino == theirs.st_ino;
-}
-
 int sz_listen_queue(const struct sz_os *os, pid_t pid, uint16_t port)
 {
-	if (shares_network(os, pid)) {
+	if (sz_diag_reaches(os, pid)) {
 		int queue = sz_diag_listen_queue(port);
 		if (queue >= 0)
 			return queue;

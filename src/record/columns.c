@@ -27,10 +27,10 @@ static const struct sz_column run_columns[] = {
 	SWEEP(clients, UNSIGNED),
 	SWEEP(connect_burst, BOOL),
 	SWEEP(seed, COUNT),
+	SWEEP(least, UNSIGNED),
 	SWEEP(client_ceiling_rps, REAL),
 	SWEEP(alone_latency_ms, REAL),
 	SWEEP(alone_cpu_s_per_request, REAL),
-	SWEEP(alone_requests, COUNT),
 	SWEEP(stopped_early, BOOL),
 	MACHINE(cores_allowed, REAL),
 	MACHINE(cpus_allowed, UNSIGNED),
@@ -51,6 +51,8 @@ static const struct sz_column visit_columns[] = {
 	VISIT(ready_s, REAL),
 	VISIT(start_cpu_s, REAL),
 	VISIT(settled, BOOL),
+	VISIT(old_workers, UNSIGNED),
+	VISIT(done, BOOL),
 	VISIT(exit_s, REAL),
 	VISIT(killed, BOOL),
 	WINDOW(duration_s, REAL),
@@ -58,6 +60,7 @@ static const struct sz_column visit_columns[] = {
 	WINDOW(ok, COUNT),
 	WINDOW(errors, COUNT),
 	WINDOW(unfinished, COUNT),
+	WINDOW(stale, COUNT),
 	WINDOW(throughput_rps, REAL),
 	WINDOW(latency_mean_ms, REAL),
 	WINDOW(latency_p50_ms, REAL),
@@ -77,16 +80,19 @@ static const struct sz_column visit_columns[] = {
 	WINDOW(downstream_cores, REAL),
 	WINDOW(in_flight, REAL),
 	WINDOW(little_ratio, REAL),
-	WINDOW(pss_total_bytes, BYTES),
-	WINDOW(rss_total_bytes, BYTES),
-	WINDOW(pss_worker_bytes, BYTES),
-	WINDOW(rss_worker_bytes, BYTES),
-	WINDOW(pss_supervisor_bytes, BYTES),
+	WINDOW(pss_total_bytes, INTEGER),
+	WINDOW(rss_total_bytes, INTEGER),
+	WINDOW(pss_worker_bytes, INTEGER),
+	WINDOW(rss_worker_bytes, INTEGER),
+	WINDOW(pss_supervisor_bytes, INTEGER),
+	WINDOW(workers_known, BOOL),
 	/* `workers` is the setting. */
 	COLUMN(workers_counted, UNSIGNED, struct sz_visit, window.workers),
 	WINDOW(connections_known, BOOL),
 	WINDOW(imbalance, REAL),
-	WINDOW(listen_queue, UNSIGNED),
+	WINDOW(listeners, INTEGER),
+	WINDOW(listen_queue, INTEGER),
+	WINDOW(reconnects, COUNT),
 	WINDOW(server_closed, COUNT),
 	WINDOW(disturbed, UNSIGNED),
 };
@@ -98,7 +104,7 @@ void sz_columns_define(const struct sz_columns *columns, struct sz_buf *sql)
 {
 	static const char *const types[] = {
 		[SZ_COLUMN_REAL] = "REAL",
-		[SZ_COLUMN_BYTES] = "INTEGER",
+		[SZ_COLUMN_INTEGER] = "INTEGER",
 		[SZ_COLUMN_COUNT] = "INTEGER NOT NULL",
 		[SZ_COLUMN_UNSIGNED] = "INTEGER NOT NULL",
 		[SZ_COLUMN_BOOL] = "INTEGER NOT NULL",
@@ -135,7 +141,7 @@ static void bind_column(const struct sz_column *column, const void *member, sqli
 	case SZ_COLUMN_REAL: /* NaN becomes NULL */
 		sqlite3_bind_double(statement, at, *(const double *)member);
 		break;
-	case SZ_COLUMN_BYTES:
+	case SZ_COLUMN_INTEGER:
 		if (*(const int64_t *)member >= 0)
 			sqlite3_bind_int64(statement, at, *(const int64_t *)member);
 		else
@@ -171,7 +177,7 @@ static void read_column(const struct sz_column *column, sqlite3_stmt *statement,
 	case SZ_COLUMN_REAL:
 		*(double *)member = known ? sqlite3_column_double(statement, at) : SZ_NAN;
 		break;
-	case SZ_COLUMN_BYTES:
+	case SZ_COLUMN_INTEGER:
 		*(int64_t *)member = known ? integer : -1;
 		break;
 	case SZ_COLUMN_COUNT:

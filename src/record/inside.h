@@ -58,7 +58,7 @@ int sz_store_read_options(const char *options_json, json_t **options, struct sz_
 
 enum sz_column_type {
 	SZ_COLUMN_REAL,     /* double; NaN is NULL */
-	SZ_COLUMN_BYTES,    /* int64_t; negative is NULL */
+	SZ_COLUMN_INTEGER,  /* int64_t; negative is NULL */
 	SZ_COLUMN_COUNT,    /* uint64_t */
 	SZ_COLUMN_UNSIGNED, /* unsigned, uint32_t or an enum */
 	SZ_COLUMN_BOOL,

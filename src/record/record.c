@@ -35,6 +35,8 @@ void sz_window_init(struct sz_window *window)
 		.pss_worker_bytes = -1,
 		.rss_worker_bytes = -1,
 		.pss_supervisor_bytes = -1,
+		.listen_queue = -1,
+		.listeners = -1,
 	};
 }
 
@@ -107,17 +109,36 @@ size_t sz_sweep_add_setting(struct sz_sweep *sweep, unsigned workers)
 	return at;
 }
 
+static const struct {
+	const char *text, *remedy;
+} disturbances[SZ_DISTURBANCES] = {
+	[SZ_DISTURBED_FOREIGN_CPU] = {"other programs used the CPU",
+				      "stop what else runs on this machine and repeat"},
+	[SZ_DISTURBED_STEAL] = {"the hypervisor took CPU time away",
+				"repeat at a quieter time, or on a machine of your own"},
+	[SZ_DISTURBED_CLIENT] = {"the load generator itself was near its limit",
+				 "choose a URL that does real work, or fewer clients"},
+	[SZ_DISTURBED_UNANSWERED] = {"some clients never got an answer",
+				     "raise the service's backlog, or use fewer --clients"},
+	[SZ_DISTURBED_QUEUE] =
+		{"connections sat in the listen queue unaccepted",
+		 "look why the service does not accept them, or use fewer --clients"},
+	[SZ_DISTURBED_PAUSED] = {"sizeup itself was stopped or starved for a while",
+				 "do not suspend it; repeat on a quieter machine"},
+	[SZ_DISTURBED_UNSTEADY] = {"the throughput was still changing",
+				   "give the service a longer --warmup"},
+	[SZ_DISTURBED_LITTLE] = {"throughput times latency does not add up to the clients",
+				 "make windows longer: --window 10s"},
+};
+
 const char *sz_disturbance_text(enum sz_disturbance disturbance)
 {
-	static const char *const texts[SZ_DISTURBANCES] = {
-		[SZ_DISTURBED_FOREIGN_CPU] = "other programs used the CPU",
-		[SZ_DISTURBED_STEAL] = "the hypervisor took CPU time away",
-		[SZ_DISTURBED_CLIENT] = "the load generator itself was near its limit",
-		[SZ_DISTURBED_UNANSWERED] = "some clients never got an answer",
-		[SZ_DISTURBED_QUEUE] = "connections sat in the listen queue unaccepted",
-		[SZ_DISTURBED_LITTLE] = "throughput times latency does not add up to the clients",
-	};
-	return texts[disturbance];
+	return disturbances[disturbance].text;
+}
+
+const char *sz_disturbance_remedy(enum sz_disturbance disturbance)
+{
+	return disturbances[disturbance].remedy;
 }
 
 const char *sz_verdict_name(enum sz_verdict verdict)
@@ -164,6 +185,7 @@ const char *sz_status_name(enum sz_status status)
 		[SZ_STATUS_NO] = "no",
 		[SZ_STATUS_UNTRUSTWORTHY] = "untrustworthy",
 		[SZ_STATUS_INTERRUPTED] = "interrupted",
+		[SZ_STATUS_FAILED] = "failed",
 	};
 	return names[status];
 }

@@ -29,6 +29,8 @@ enum sz_disturbance {
 	SZ_DISTURBED_CLIENT,      /* the load generator used >= 80 % of a core */
 	SZ_DISTURBED_UNANSWERED,  /* some clients had had no response when it opened */
 	SZ_DISTURBED_QUEUE,       /* connections sat in the listen queue when it opened */
+	SZ_DISTURBED_PAUSED,      /* sizeup itself was stopped or starved: it ended late */
+	SZ_DISTURBED_UNSTEADY,    /* the throughput was still changing */
 	SZ_DISTURBED_LITTLE,      /* X * R differs from the clients by more than 5 % */
 	SZ_DISTURBANCES,
 };
@@ -44,7 +46,7 @@ struct sz_window {
 	double duration_s;
 	uint64_t sent, ok, errors; /* requests of the window; errors: sent but not ok, and
 				    * connects that failed; stale and unfinished apart */
-	uint64_t unfinished;
+	uint64_t unfinished, stale;
 	double throughput_rps; /* ok only */
 	double latency_mean_ms, latency_p50_ms, latency_p90_ms, latency_p95_ms, latency_p99_ms,
 		latency_max_ms;
@@ -62,12 +64,15 @@ struct sz_window {
 	int64_t pss_worker_bytes, rss_worker_bytes; /* mean per worker */
 	int64_t pss_supervisor_bytes;               /* -1: there is none */
 
+	int64_t listeners;             /* sockets that listen on the port; -1: unknown */
+	bool workers_known;            /* false: the sockets could not be read */
 	unsigned workers;              /* worker processes counted */
 	struct sz_worker_share *share; /* one per worker; owned */
 	bool connections_known;        /* false: the server closes connections, so counting them
 					* after the window means nothing */
 	double imbalance;              /* largest share of connections x workers; 1 = even */
-	unsigned listen_queue;         /* when the window opened */
+	int64_t listen_queue;          /* when the window opened; -1: unknown */
+	uint64_t reconnects;           /* asked for, or because the server closed */
 	uint64_t server_closed;        /* connections that the server closed */
 	uint32_t disturbed;            /* bit set of enum sz_disturbance */
 };
@@ -77,6 +82,7 @@ enum sz_purpose {
 	SZ_FOR_ASCENT, /* once each, upwards */
 	SZ_FOR_RACE,   /* again, in random order, until it is decided */
 	SZ_FOR_TWICE,  /* with twice the clients: how far does the answer carry */
+	SZ_FOR_SOAK,   /* the recommended one for minutes: what memory grows to */
 };
 
 /* One fresh start of the service at a setting, and its window. */
@@ -88,8 +94,10 @@ struct sz_visit {
 	struct sz_window window;
 	unsigned retries; /* windows thrown away as disturbed before this one */
 	double ready_s, start_cpu_s;
-	bool settled;  /* start-up work was over when the load began */
-	double exit_s; /* from SIGTERM to an empty tree */
+	bool settled;         /* start-up work was over when the load began */
+	unsigned old_workers; /* of a service that is not ours: still there from before */
+	bool done;
+	double exit_s; /* from SIGTERM to an empty tree; NaN when it is not ours to stop */
 	bool killed;   /* it did not stop in time */
 };
 
@@ -151,6 +159,19 @@ enum sz_status {
 	SZ_STATUS_NO, /* measured, and no setting can be recommended */
 	SZ_STATUS_UNTRUSTWORTHY,
 	SZ_STATUS_INTERRUPTED,
+	SZ_STATUS_FAILED, /* nothing could be measured; see failure of the sweep */
+};
+
+/* Memory of the whole tree (PSS) by workers. A floor until it was soaked:
+ * shared pages become private, caches fill. */
+struct sz_memory_budget {
+	bool known;
+	double fixed_bytes, worker_bytes; /* a line through the settings */
+	double r2;
+	double soak_s; /* 0: not soaked */
+	unsigned soak_workers;
+	int64_t soak_total_bytes; /* after the soak */
+	int64_t soak_worker_bytes;
 };
 
 /* What advise/ concludes. */
@@ -162,7 +183,9 @@ struct sz_advice {
 	bool range_limited; /* it is the largest tested and the curve still rose */
 	char reason[400];
 	char reach[200]; /* for which numbers of clients it holds; "" when not tried */
-	bool saturated;  /* the load saturates the service at its smallest setting */
+	struct sz_memory_budget memory;
+	bool knob_does_nothing; /* as many workers at every setting */
+	bool saturated;         /* the load saturates the service at its smallest setting */
 	enum sz_class limit;
 	char evidence[SZ_EVIDENCE_MAX][300];
 	size_t evidence_count;
@@ -173,21 +196,23 @@ struct sz_advice {
 
 struct sz_sweep {
 	struct sz_machine machine;
-	char command[512]; /* as given, for people */
+	char command[512];      /* as given, for people */
+	char undo_failure[300]; /* the service was not put back as it was; "" when it was */
 	char url[512];
 	unsigned clients;
 	bool connect_burst;
 	uint64_t seed;
+	unsigned least; /* recommend no fewer workers */
 
 	double client_ceiling_rps;      /* requests/s this client could send with one core; NaN */
 	double alone_latency_ms;        /* R1: mean latency of one client alone, smallest setting */
 	double alone_cpu_s_per_request; /* D1 */
-	uint64_t alone_requests;
 
 	struct sz_setting setting[SZ_SETTINGS_MAX]; /* ascending; not all need be measured */
 	size_t setting_count;
 	struct sz_visit *visits; /* in the order they were made; owned */
 	size_t visit_count, visit_cap;
+	char failure[600]; /* why nothing could be measured; "" when something could */
 	bool interrupted;
 	bool stopped_early;   /* the ascent ended because more gained nothing */
 	char unrecorded[300]; /* why the store could not keep all of it; "" when it could */
@@ -210,6 +235,7 @@ void sz_sweep_fini(struct sz_sweep *sweep);
 
 /* Plain words for people: "other programs used the CPU", … */
 const char *sz_disturbance_text(enum sz_disturbance disturbance);
+const char *sz_disturbance_remedy(enum sz_disturbance disturbance);
 
 /* Codes of JSON. */
 const char *sz_verdict_name(enum sz_verdict verdict);

@@ -3,12 +3,26 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
 json_t *sz_json_number(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *sz_json_text(const char *text)
+{
+	json_t *string = json_string(text);
+	if (string)
+		return string;
+	sz_autofree char *copy = strdup(text);
+	for (char *byte = copy; byte && *byte; byte++) {
+		if ((unsigned char)*byte >= 0x80)
+			*byte = '?';
+	}
+	return copy ? json_string(copy) : NULL;
 }
 
 json_t *sz_json_count(uint64_t value)

@@ -11,6 +11,11 @@
 #include "base/buf.h"
 
 json_t *sz_json_number(double value); /* null for NaN */
+
+/* Bytes that are no UTF-8 become '?': a command may hold anything, and text
+ * that was cut may end inside a character. */
+json_t *sz_json_text(const char *text);
+
 json_t *sz_json_count(uint64_t value);
 json_t *sz_json_bytes(int64_t bytes); /* null when negative */
 

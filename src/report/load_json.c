@@ -68,14 +68,39 @@ static json_t *connections(const struct sz_load_report *report)
 			 sz_json_count(result->reconnects));
 }
 
-static json_t *client(const struct sz_load_result *result)
+static json_t *spread(const struct sz_load_spread *spread, size_t rounds)
 {
+	const struct sz_json_field fields[] = {
+		{"p50", rounds ? sz_ns_to_ms(spread->p50_ns) : SZ_NAN},
+		{"min", rounds ? sz_ns_to_ms(spread->min_ns) : SZ_NAN},
+		{"max", rounds ? sz_ns_to_ms(spread->max_ns) : SZ_NAN},
+	};
+	return sz_json_numbers(fields, SZ_ARRAY_LEN(fields));
+}
+
+static json_t *burst(const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
+	size_t rounds = result->round_count;
+	if (report->config->arrivals != SZ_ARRIVALS_BURST)
+		return json_null();
+	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o}", "size",
+			 (int)(report->config->clients / report->users), "users",
+			 (int)report->users, "rounds", sz_json_count(rounds), "rounds_failed",
+			 sz_json_count(result->rounds_failed), "slowest_ttfb_ms",
+			 spread(&result->slowest_ttfb, rounds), "slowest_ms",
+			 spread(&result->slowest, rounds));
+}
+
+static json_t *client(const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
 	double cpu_s = sz_ns_to_s(result->client_cpu_ns);
 	double sent = (double)result->sent;
 	return json_pack("{s:o, s:o, s:b, s:o}", "cpu_s", sz_json_number(cpu_s),
 			 "cpu_us_per_request",
 			 sz_json_number(result->sent ? cpu_s * 1e6 / sent : SZ_NAN), "saturated",
-			 (int)(cpu_s >= 0.8 * sz_ns_to_s(result->duration_ns)),
+			 (int)(sz_load_client_cores(report) >= SZ_LOAD_CLIENT_CORES_MOST),
 			 "epoll_waits_per_request",
 			 sz_json_number(result->sent ? (double)result->epoll_waits / sent
 						     : SZ_NAN));
@@ -94,12 +119,13 @@ static void put_rates(json_t *document, const struct sz_load_result *result)
 	double duration_s = sz_ns_to_s(result->duration_ns);
 	double ok = (double)result->outcomes[SZ_OUTCOME_OK];
 	double answered = ok + (double)result->outcomes[SZ_OUTCOME_HTTP_ERROR];
-	/* A closed loop asks for no rate. */
+	/* Neither a closed loop nor bursts ask for a rate. */
 	json_object_set_new(document, "asked_rps", json_null());
 	json_object_set_new(document, "offered_rps",
 			    sz_json_number((double)result->sent / duration_s));
 	json_object_set_new(document, "completed_rps", sz_json_number(answered / duration_s));
 	json_object_set_new(document, "goodput_rps", sz_json_number(ok / duration_s));
+	json_object_set_new(document, "goodput_error_ratio", sz_json_number(result->error_ratio));
 	json_object_set_new(document, "duration_s", sz_json_number(duration_s));
 }
 
@@ -113,13 +139,15 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 	put_rates(document, result);
 	json_object_set_new(document, "counts", counts(result));
 	json_object_set_new(document, "errors", errors(result));
+	json_object_set_new(document, "errors_other", sz_json_count(result->errors_other));
+	json_object_set_new(document, "burst", burst(report));
 	json_object_set_new(document, "latency_ms", distribution(&result->latency[SZ_OUTCOME_OK]));
 	json_object_set_new(document, "ttfb_ms", distribution(&result->ttfb));
 	json_object_set_new(document, "connect_ms", distribution(&result->connect));
 	json_object_set_new(document, "longest_gap_ms",
 			    sz_json_number(sz_ns_to_ms(result->longest_gap_ns)));
 	json_object_set_new(document, "connections", connections(report));
-	json_object_set_new(document, "client", client(result));
+	json_object_set_new(document, "client", client(report));
 	json_object_set_new(document, "trustworthy", json_boolean(report->reason_count == 0));
 	json_object_set_new(document, "reasons", reasons(report));
 	sz_json_write(document, out);

@@ -27,14 +27,30 @@ __attribute__((format(printf, 2, 3))) static void distrust(struct sz_load_report
 	va_end(args);
 }
 
+static bool in_bursts(const struct sz_load_report *report)
+{
+	return report->config->arrivals == SZ_ARRIVALS_BURST;
+}
+
+double sz_load_client_cores(const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
+	uint64_t busy_ns = 0;
+	for (size_t i = 0; i < result->round_count; i++)
+		busy_ns += result->rounds[i].slowest_ns;
+	if (!in_bursts(report) || busy_ns == 0)
+		busy_ns = result->duration_ns;
+	return (double)result->client_cpu_ns / (double)busy_ns;
+}
+
 void sz_load_judge(struct sz_load_report *report)
 {
 	const struct sz_load_result *result = report->result;
-	double cores = (double)result->client_cpu_ns / (double)result->duration_ns;
+	double cores = sz_load_client_cores(report);
 	report->reason_count = 0;
 	if (!sz_load_counts_ok(result))
 		distrust(report, "the counts do not add up: this is a bug of sizeup");
-	if (cores >= 0.8)
+	if (cores >= SZ_LOAD_CLIENT_CORES_MOST)
 		distrust(report,
 			 "the load generator used %.0f %% of a core: it may be the limit, not the "
 			 "service",
@@ -42,6 +58,11 @@ void sz_load_judge(struct sz_load_report *report)
 	if (result->clients_answered < report->config->clients)
 		distrust(report, "only %u of %u clients ever had an answer before the window",
 			 result->clients_answered, report->config->clients);
+	if (result->rounds_failed)
+		distrust(report,
+			 "in %zu of %zu rounds a call failed: how long the slowest takes is only a "
+			 "lower bound there",
+			 result->rounds_failed, result->round_count);
 }
 
 static void put_label(struct sz_buf *out, const char *label)
@@ -93,28 +114,71 @@ static void put_counts(struct sz_buf *out, const struct sz_load_result *result)
 	}
 }
 
-static void put_client(struct sz_buf *out, const struct sz_load_result *result)
+static void put_spread(struct sz_buf *out, const char *label, const struct sz_load_spread *spread)
 {
+	char text[SZ_UNIT_TEXT];
+	put_label(out, "Slowest");
+	sz_buf_printf(out, "%s  p50 %s", label, sz_format_duration(text, (double)spread->p50_ns));
+	sz_buf_printf(out, "  min %s", sz_format_duration(text, (double)spread->min_ns));
+	sz_buf_printf(out, "  max %s\n", sz_format_duration(text, (double)spread->max_ns));
+}
+
+static void put_bursts(struct sz_buf *out, const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
+	put_label(out, "Bursts");
+	sz_buf_printf(out, "%u user%s x %u requests on %s, %zu rounds in %.1f s%s\n", report->users,
+		      report->users == 1 ? "" : "s", report->config->clients / report->users,
+		      report->url, result->round_count, sz_ns_to_s(result->duration_ns),
+		      result->interrupted ? " (interrupted)" : "");
+	if (result->round_count == 0)
+		return;
+	put_spread(out, "first byte", &result->slowest_ttfb);
+	put_spread(out, "last byte ", &result->slowest);
+}
+
+static void put_loop(struct sz_buf *out, const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
+	double duration_s = sz_ns_to_s(result->duration_ns);
+	put_label(out, "Load");
+	sz_buf_printf(out, "%u clients on %s for %.1f s%s\n", report->config->clients, report->url,
+		      duration_s, result->interrupted ? " (interrupted)" : "");
+	put_label(out, "Goodput");
+	sz_buf_printf(out, "%.1f req/s", (double)result->outcomes[SZ_OUTCOME_OK] / duration_s);
+	if (isfinite(result->error_ratio))
+		sz_buf_printf(out, " ± %.1f %%", result->error_ratio * 100);
+	sz_buf_puts(out, "\n");
+}
+
+static void put_gap(struct sz_buf *out, const struct sz_load_result *result)
+{
+	char text[SZ_UNIT_TEXT];
+	put_label(out, "Longest gap");
+	sz_buf_printf(out, "%s without a completion\n",
+		      sz_format_duration(text, (double)result->longest_gap_ns));
+}
+
+static void put_client(struct sz_buf *out, const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
 	put_label(out, "Client");
 	sz_buf_printf(out,
 		      "%.2f us of CPU per request, %.0f %% of a core, %.2f epoll waits per "
 		      "request\n",
 		      (double)result->client_cpu_ns / 1e3 /
 			      (double)(result->sent ? result->sent : 1),
-		      (double)result->client_cpu_ns * 100 / (double)result->duration_ns,
+		      sz_load_client_cores(report) * 100,
 		      (double)result->epoll_waits / (double)(result->sent ? result->sent : 1));
 }
 
 void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out)
 {
 	const struct sz_load_result *result = report->result;
-	double duration_s = sz_ns_to_s(result->duration_ns);
-	char gap[SZ_UNIT_TEXT];
-	put_label(out, "Load");
-	sz_buf_printf(out, "%u clients on %s for %.1f s%s\n", report->config->clients, report->url,
-		      duration_s, result->interrupted ? " (interrupted)" : "");
-	put_label(out, "Goodput");
-	sz_buf_printf(out, "%.1f req/s\n", (double)result->outcomes[SZ_OUTCOME_OK] / duration_s);
+	if (in_bursts(report))
+		put_bursts(out, report);
+	else
+		put_loop(out, report);
 	put_latency(out, "Latency", &result->latency[SZ_OUTCOME_OK]);
 	put_latency(out, "First byte", &result->ttfb);
 	put_latency(out, "Connect", &result->connect);
@@ -124,10 +188,9 @@ void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out
 		      report->config->clients, (unsigned long long)result->connections_opened,
 		      (unsigned long long)result->connections_open_at_end,
 		      (unsigned long long)result->reconnects);
-	put_label(out, "Longest gap");
-	sz_buf_printf(out, "%s without a completion\n",
-		      sz_format_duration(gap, (double)result->longest_gap_ns));
-	put_client(out, result);
+	if (!in_bursts(report))
+		put_gap(out, result);
+	put_client(out, report);
 	for (size_t i = 0; i < report->reason_count; i++) {
 		put_label(out, "Not trustworthy");
 		sz_buf_wrap(out, report->reasons[i], INDENT, COLUMNS);

@@ -20,10 +20,16 @@ void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out);
 struct sz_load_report {
 	const struct sz_load_config *config;
 	const struct sz_load_result *result;
+	unsigned users; /* of bursts: the clients are shared among them */
 	char url[512];
 	char reasons[4][200]; /* why it is not trustworthy */
 	size_t reason_count;
 };
+
+/* Cores that the load generator used while it had requests in flight: in a burst
+ * it rests between the rounds. */
+double sz_load_client_cores(const struct sz_load_report *report);
+#define SZ_LOAD_CLIENT_CORES_MOST 0.8
 
 /* Fill report->reasons from the numbers. Pure. */
 void sz_load_judge(struct sz_load_report *report);

@@ -11,13 +11,17 @@
 
 static json_t *machine(const struct sz_machine *machine)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:b, s:s, s:s, s:s}", "cores_allowed",
-			 sz_json_number(machine->cores_allowed), "cpus_allowed",
-			 sz_json_count(machine->cpus_allowed), "cpus_online",
+	return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:s}", "cores_allowed",
+			 sz_json_number(machine->cores_allowed > 0 ? machine->cores_allowed
+								   : SZ_NAN),
+			 "cpus_allowed", sz_json_count(machine->cpus_allowed), "cpus_online",
 			 sz_json_count(machine->cpus_online), "memory_limit_bytes",
-			 sz_json_count(machine->memory_limit_bytes), "memory_limited",
-			 (int)machine->memory_limited, "cores_from", machine->cores_from,
-			 "memory_from", machine->memory_from, "kernel", machine->kernel);
+			 sz_json_bytes(machine->memory_limit_bytes
+					       ? (int64_t)machine->memory_limit_bytes
+					       : -1),
+			 "memory_limited", (int)machine->memory_limited, "cores_from",
+			 sz_json_text(machine->cores_from), "memory_from",
+			 sz_json_text(machine->memory_from), "kernel", machine->kernel);
 }
 
 static json_t *shares(const struct sz_window *window, bool connections)
@@ -82,6 +86,8 @@ static json_t *window_fields(const struct sz_window *window)
 		{"client_cores", window->client_cores},
 		{"foreign_cores", window->foreign_cores},
 		{"steal_ratio", window->steal_ratio},
+		{"runqueue_cores", window->runqueue_cores},
+		{"downstream_cores", window->downstream_cores},
 		{"little_ratio", window->little_ratio},
 	};
 	const struct sz_json_field ttfb[] = {{"p50", window->ttfb_p50_ms},
@@ -89,6 +95,7 @@ static json_t *window_fields(const struct sz_window *window)
 	json_t *object = sz_json_numbers(numbers, SZ_ARRAY_LEN(numbers));
 	json_object_set_new(object, "requests", sz_json_count(window->ok));
 	json_object_set_new(object, "errors", sz_json_count(window->errors));
+	json_object_set_new(object, "stale", sz_json_count(window->stale));
 	json_object_set_new(object, "workers_counted", sz_json_count(window->workers));
 	json_object_set_new(object, "latency_ms", latency(window));
 	json_object_set_new(object, "ttfb_ms", sz_json_numbers(ttfb, SZ_ARRAY_LEN(ttfb)));
@@ -122,7 +129,7 @@ static json_t *setting(const struct sz_setting *setting)
 	json_object_set_new(object, "current", json_boolean(setting->current));
 	json_object_set_new(object, "verdict", json_string(sz_verdict_name(setting->verdict)));
 	json_object_set_new(object, "why_infeasible",
-			    setting->why_infeasible[0] ? json_string(setting->why_infeasible)
+			    setting->why_infeasible[0] ? sz_json_text(setting->why_infeasible)
 						       : json_null());
 	json_object_set_new(object, "saturated",
 			    setting->measured ? json_boolean(setting->saturated) : json_null());
@@ -145,20 +152,44 @@ static json_t *recommendation(const struct sz_sweep *sweep)
 	const struct sz_advice *advice = &sweep->advice;
 	if (!advice->recommended)
 		return json_null();
-	return json_pack("{s:{s:i}, s:s, s:b, s:s, s:s?}", "setting", "workers",
-			 (int)sweep->setting[advice->setting].workers, "grade",
-			 sz_grade_name(advice->grade), "range_limited", (int)advice->range_limited,
-			 "reason", advice->reason);
+	const struct sz_setting *chosen = &sweep->setting[advice->setting];
+	json_t *object = json_object();
+	json_object_set_new(object, "setting", json_pack("{s:i}", "workers", (int)chosen->workers));
+	json_object_set_new(object, "grade", json_string(sz_grade_name(advice->grade)));
+	json_object_set_new(object, "range_limited", json_boolean(advice->range_limited));
+	json_object_set_new(object, "reason", json_string(advice->reason));
+	json_object_set_new(object, "reach",
+			    advice->reach[0] ? json_string(advice->reach) : json_null());
+	return object;
 }
 
 static json_t *limit(const struct sz_advice *advice)
 {
 	json_t *evidence = json_array();
 	for (size_t i = 0; i < advice->evidence_count; i++)
-		json_array_append_new(evidence, json_string(advice->evidence[i]));
+		json_array_append_new(evidence, sz_json_text(advice->evidence[i]));
 	return json_pack("{s:s, s:o, s:o}", "class", sz_class_name(advice->limit), "evidence",
 			 evidence, "runner_up",
 			 advice->runner_up[0] ? json_string(advice->runner_up) : json_null());
+}
+
+static json_t *memory_budget(const struct sz_memory_budget *memory)
+{
+	const struct sz_json_field fields[] = {
+		{"fixed_bytes", memory->known ? memory->fixed_bytes : SZ_NAN},
+		{"per_worker_bytes", memory->known ? memory->worker_bytes : SZ_NAN},
+		{"r2", memory->known ? memory->r2 : SZ_NAN},
+		{"soak_s", memory->soak_s > 0 ? memory->soak_s : SZ_NAN},
+	};
+	json_t *object = sz_json_numbers(fields, SZ_ARRAY_LEN(fields));
+	bool soaked = memory->soak_s > 0;
+	json_object_set_new(object, "soak_workers",
+			    soaked ? sz_json_count(memory->soak_workers) : json_null());
+	json_object_set_new(object, "soak_total_bytes",
+			    sz_json_bytes(soaked ? memory->soak_total_bytes : -1));
+	json_object_set_new(object, "soak_per_worker_bytes",
+			    sz_json_bytes(soaked ? memory->soak_worker_bytes : -1));
+	return object;
 }
 
 static json_t *warnings(const struct sz_advice *advice)
@@ -166,9 +197,9 @@ static json_t *warnings(const struct sz_advice *advice)
 	json_t *array = json_array();
 	for (size_t i = 0; i < advice->warning_count; i++) {
 		const struct sz_warning *warning = &advice->warnings[i];
-		json_array_append_new(array,
-				      json_pack("{s:s, s:s, s:s}", "code", warning->code, "text",
-						warning->text, "remedy", warning->remedy));
+		json_array_append_new(array, json_pack("{s:s, s:o, s:o}", "code", warning->code,
+						       "text", sz_json_text(warning->text),
+						       "remedy", sz_json_text(warning->remedy)));
 	}
 	return array;
 }
@@ -191,15 +222,23 @@ void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out)
 		{"latency_ms", sweep->alone_latency_ms},
 		{"cpu_s_per_request", sweep->alone_cpu_s_per_request},
 	};
-	json_t *document =
-		json_pack("{s:s, s:s, s:o, s:s, s:o, s:[s], s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-			  "schema", "sizeup/sweep/1", "status",
-			  sz_status_name(sweep->advice.status), "machine", machine(&sweep->machine),
-			  "command", sweep->command, "seed", sz_json_count(sweep->seed), "knobs",
-			  "workers", "load", load(sweep), "alone",
-			  sz_json_numbers(alone, SZ_ARRAY_LEN(alone)), "client_ceiling_rps",
-			  sz_json_number(sweep->client_ceiling_rps), "settings", settings,
-			  "recommendation", recommendation(sweep), "limit", limit(&sweep->advice),
-			  "warnings", warnings(&sweep->advice));
+	json_t *document = json_object();
+	json_object_set_new(document, "schema", json_string("sizeup/sweep/1"));
+	json_object_set_new(document, "status", json_string(sz_status_name(sweep->advice.status)));
+	json_object_set_new(document, "failure",
+			    sweep->failure[0] ? sz_json_text(sweep->failure) : json_null());
+	json_object_set_new(document, "machine", machine(&sweep->machine));
+	json_object_set_new(document, "command", sz_json_text(sweep->command));
+	json_object_set_new(document, "seed", sz_json_count(sweep->seed));
+	json_object_set_new(document, "knobs", json_pack("[s]", "workers"));
+	json_object_set_new(document, "load", load(sweep));
+	json_object_set_new(document, "alone", sz_json_numbers(alone, SZ_ARRAY_LEN(alone)));
+	json_object_set_new(document, "client_ceiling_rps",
+			    sz_json_number(sweep->client_ceiling_rps));
+	json_object_set_new(document, "settings", settings);
+	json_object_set_new(document, "recommendation", recommendation(sweep));
+	json_object_set_new(document, "memory_budget", memory_budget(&sweep->advice.memory));
+	json_object_set_new(document, "limit", limit(&sweep->advice));
+	json_object_set_new(document, "warnings", warnings(&sweep->advice));
 	sz_json_write(document, out);
 }

@@ -72,12 +72,15 @@ static void put_windows(const struct sz_setting *s, char cell[CELL])
 
 static void put_speedup(const struct sz_setting *s, char cell[CELL])
 {
-	snprintf(cell, CELL, "%.2f", s->speedup);
+	put_number(cell, s->speedup, "");
 }
 
 static void put_efficiency(const struct sz_setting *s, char cell[CELL])
 {
-	snprintf(cell, CELL, "%.0f %%", s->efficiency * 100);
+	if (isnan(s->efficiency))
+		snprintf(cell, CELL, DASH);
+	else
+		snprintf(cell, CELL, "%.0f %%", s->efficiency * 100);
 }
 
 static void put_p50(const struct sz_setting *s, char cell[CELL])
@@ -97,7 +100,7 @@ static void put_slowest(const struct sz_setting *s, char cell[CELL])
 
 static void put_errors(const struct sz_setting *s, char cell[CELL])
 {
-	snprintf(cell, CELL, "%llu", (unsigned long long)s->window.errors);
+	snprintf(cell, CELL, "%llu", (unsigned long long)(s->window.errors + s->window.stale));
 }
 
 static void put_cpu(const struct sz_setting *s, char cell[CELL])
@@ -219,15 +222,17 @@ static void put_machine(const struct sz_sweep *sweep, struct sz_buf *out)
 	sz_autobuf struct sz_buf text = {0};
 	sz_buf_printf(&text, "%.4g cores (%s), %s of memory (%s)", machine->cores_allowed,
 		      machine->cores_from,
-		      sz_format_bytes(memory, (double)machine->memory_limit_bytes),
+		      machine->memory_limit_bytes
+			      ? sz_format_bytes(memory, (double)machine->memory_limit_bytes)
+			      : "an unknown amount",
 		      machine->memory_from);
 	put_line(out, "Service", sweep->command);
 	put_line(out, "May use", sz_buf_text(&text));
 	text.len = 0;
-	sz_buf_printf(&text,
-		      "%u clients, each with one request in flight, on %s; one client alone "
-		      "waits %.3g ms",
-		      sweep->clients, sweep->url, sweep->alone_latency_ms);
+	sz_buf_printf(&text, "%u clients, each with one request in flight, on %s", sweep->clients,
+		      sweep->url);
+	if (!isnan(sweep->alone_latency_ms))
+		sz_buf_printf(&text, "; one client alone waits %.3g ms", sweep->alone_latency_ms);
 	put_line(out, "Load", sz_buf_text(&text));
 }
 
@@ -244,6 +249,7 @@ static const char *const no_answer_words[] = {
 	[SZ_STATUS_NO] = "none: see the warnings",
 	[SZ_STATUS_UNTRUSTWORTHY] = "none: this measurement is not trustworthy, see the warnings",
 	[SZ_STATUS_INTERRUPTED] = "none: interrupted before the table was complete",
+	[SZ_STATUS_FAILED] = "none: nothing could be measured",
 };
 
 static void put_recommendation(const struct sz_sweep *sweep, struct sz_buf *out)
@@ -260,6 +266,9 @@ static void put_recommendation(const struct sz_sweep *sweep, struct sz_buf *out)
 		      advice->range_limited ? "; still rising beyond it" : "");
 	put_line(out, "Recommended", sz_buf_text(&text));
 	put_line(out, "Sure?", grade_words[advice->grade]);
+	if (setting->workers == 1)
+		put_line(out, "",
+			 "1 carries the load; 2 survive the crash or restart of one (--min 2)");
 	if (advice->reach[0])
 		put_line(out, "Holds", advice->reach);
 	if (advice->status == SZ_STATUS_INTERRUPTED)
@@ -288,6 +297,40 @@ static void put_compared(const struct sz_sweep *sweep, struct sz_buf *out)
 					      (double)chosen->window.pss_total_bytes);
 		put_line(out, setting->current ? "Current" : "Documented", sz_buf_text(&text));
 	}
+}
+
+/* How the memory grows with the count: a floor until it was soaked. */
+static void put_memory_budget(const struct sz_advice *advice, struct sz_buf *out)
+{
+	const struct sz_memory_budget *memory = &advice->memory;
+	char fixed[SZ_UNIT_TEXT], each[SZ_UNIT_TEXT];
+	sz_autobuf struct sz_buf text = {0};
+	if (memory->known)
+		sz_buf_printf(&text, "%s + %s per worker (PSS, R2 %.3f)%s",
+			      sz_format_bytes(fixed, memory->fixed_bytes),
+			      sz_format_bytes(each, memory->worker_bytes), memory->r2,
+			      memory->soak_s > 0 ? "" : "; a floor: --soak 3m makes it a budget");
+	if (memory->soak_s > 0 && memory->soak_total_bytes >= 0)
+		sz_buf_printf(&text, "%safter %.0f s of traffic %u workers take %s",
+			      text.len ? "; " : "", memory->soak_s, memory->soak_workers,
+			      sz_format_bytes(fixed, (double)memory->soak_total_bytes));
+	if (text.len)
+		put_line(out, "Memory", sz_buf_text(&text));
+}
+
+/* What starting costs, at the smallest and the largest count. */
+static void put_start(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	const struct sz_setting *ends[2] = {NULL, NULL};
+	sz_autobuf struct sz_buf text = {0};
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		if (sweep->setting[i].measured)
+			ends[ends[0] != NULL] = &sweep->setting[i];
+	}
+	for (size_t i = 0; i < 2 && ends[i]; i++)
+		sz_buf_printf(&text, "%sready after %.2f s and %.2f s of CPU at %u", i ? ", " : "",
+			      ends[i]->ready_s, ends[i]->start_cpu_s, ends[i]->workers);
+	put_line(out, "Start", sz_buf_text(&text));
 }
 
 static void put_limit(const struct sz_advice *advice, struct sz_buf *out)
@@ -324,6 +367,8 @@ void sz_report_sweep_text(const struct sz_sweep *sweep, struct sz_buf *out)
 	sz_buf_puts(out, "\n");
 	put_recommendation(sweep, out);
 	put_compared(sweep, out);
+	put_memory_budget(&sweep->advice, out);
+	put_start(sweep, out);
 	put_limit(&sweep->advice, out);
 	put_warnings(&sweep->advice, out);
 }

@@ -60,7 +60,10 @@ void sz_rt_stop_signals(sigset_t *signals)
 	sigemptyset(signals);
 	sigaddset(signals, SIGINT);
 	sigaddset(signals, SIGTERM);
-	sigaddset(signals, SIGHUP);
+	/* A blocked signal reaches the signalfd though it is ignored (nohup). */
+	struct sigaction hangup;
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+		sigaddset(signals, SIGHUP);
 }
 
 static void close_listeners(struct supervisor *supervisor, int but)

@@ -34,11 +34,19 @@ typedef void sz_progress_fn(void *arg, const struct sz_sweep *sweep,
 
 struct sz_sweep_config {
 	struct sz_os os;
-	char *const *argv; /* command with templates; borrowed */
+	char *const *argv; /* command with templates, or NULL: see attached; borrowed */
 	char *const *env;  /* NULL or NAME=VALUE with templates; borrowed */
+	const char *reset; /* shell command before each start, with templates, or NULL */
+	/* A service that is not our child: how to change and find it. Its URLs and
+	 * time-outs are those of this struct. */
+	struct {
+		const char *apply, *undo, *pid_file, *cgroup;
+	} attached;
+	uint64_t hook_timeout_ns; /* of reset, apply and undo */
 	struct sz_settings workers;
 	struct sz_settings documented; /* counts that somebody's documentation recommends */
 	unsigned current;              /* what the user runs now; 0: not told */
+	unsigned least;                /* recommend no fewer; 0 or 1: no demand */
 	struct sz_load_config load;    /* url, addr and all; the port is the service's */
 	struct sz_url ready_url;
 	uint64_t ready_timeout_ns, stop_timeout_ns;
@@ -46,6 +54,7 @@ struct sz_sweep_config {
 	bool ascent_only;         /* one window each, no repeats: a first answer */
 	unsigned budget_windows;  /* no further round begins after so many windows … */
 	uint64_t budget_ns;       /* … or after so much time */
+	uint64_t soak_ns;         /* the recommended one under load for so long; 0: no soak */
 	uint64_t seed;            /* of the random order */
 	struct sz_store *store;   /* where each visit is kept; borrowed; NULL: nowhere */
 	int64_t run_id;           /* in the store */
@@ -79,6 +88,10 @@ int sz_sweep_describe(const struct sz_sweep_config *config, struct sz_sweep *swe
  *    order, with fresh starts, and of untested counts that could change it,
  *    until the answer is decided, the budget is spent, or the user has enough.
  * 4. The finalists with twice the clients: how far does the answer carry.
+ * 5. The recommended one soaked under load, when asked for: what memory grows to.
+ *
+ * A service that is not our child is changed by the apply command instead of
+ * started, never signalled, and put back by undo at the end, whatever happened.
  *
  * Each visit is stored before the next begins; a store that fails is given up,
  * not the sweep.

@@ -11,6 +11,7 @@
 
 #include "advise/advise.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/stop.h"
 #include "os/limits.h"
 #include "stat/shuffle.h"
@@ -59,6 +60,16 @@ static void record(struct run *run, bool visited)
 
 /* --- one visit, and what its failure means --- */
 
+/* One line of it: messages may quote lines of a service's output. */
+static void note_text(char *out, size_t size, const char *text)
+{
+	snprintf(out, size, "%.*s", (int)size - 1, text);
+	for (char *byte = out; *byte; byte++) {
+		if ((unsigned char)*byte < ' ')
+			*byte = ' ';
+	}
+}
+
 enum went { WENT_WELL, WENT_WRONG, WENT_NO_FURTHER };
 
 /* WENT_WRONG: the setting is not feasible, and that is noted. */
@@ -82,7 +93,7 @@ static enum went go(struct run *run, size_t setting, enum sz_purpose purpose)
 	}
 	/* What did work before must not be lost by one bad start. */
 	if (purpose == SZ_FOR_ASCENT) {
-		snprintf(noted->failure, sizeof(noted->failure), "%.290s", run->err->message);
+		note_text(noted->failure, sizeof(noted->failure), run->err->message);
 		record(run, false);
 	}
 	return WENT_WRONG;
@@ -90,9 +101,9 @@ static enum went go(struct run *run, size_t setting, enum sz_purpose purpose)
 
 /* --- the ascent --- */
 
-static bool must_be_tried(const struct sz_setting *setting)
+static bool must_be_tried(const struct sz_setting *setting, unsigned least)
 {
-	return setting->documented || setting->current;
+	return setting->documented || setting->current || setting->workers == least;
 }
 
 /* The first visit of a setting that was made for this; NULL: there is none. */
@@ -137,7 +148,7 @@ static enum went ascend(struct run *run)
 	unsigned gainless = 0;
 	double before_rps = SZ_NAN;
 	for (size_t i = 0; i < sweep->setting_count; i++) {
-		if (sweep->stopped_early && !must_be_tried(&sweep->setting[i]))
+		if (sweep->stopped_early && !must_be_tried(&sweep->setting[i], sweep->least))
 			continue;
 		enum went went = climb(run, i);
 		if (went == WENT_NO_FURTHER)
@@ -247,6 +258,17 @@ static enum went try_twice_the_clients(struct run *run)
 	return larger == chosen ? WENT_WELL : go_twice(run, larger);
 }
 
+/* Outside the budget: it was asked for. */
+static enum went soak(struct run *run)
+{
+	const struct sz_advice *advice = &run->sweep->advice;
+	if (run->config->soak_ns == 0 || !advice->recommended ||
+	    find_visit(run->sweep, advice->setting, SZ_FOR_SOAK))
+		return WENT_WELL;
+	run->block++;
+	return go(run, advice->setting, SZ_FOR_SOAK);
+}
+
 /* --- all of it --- */
 
 static void describe_load(const struct sz_sweep_config *config, struct sz_sweep *sweep)
@@ -257,7 +279,9 @@ static void describe_load(const struct sz_sweep_config *config, struct sz_sweep 
 	sweep->connect_burst = config->load.connect == SZ_CONNECT_BURST;
 	snprintf(sweep->url, sizeof(sweep->url), "http://%s%.200s",
 		 sz_url_host_header(&config->load.url, host), config->load.url.target);
-	for (char *const *arg = config->argv; *arg && used < sizeof(sweep->command); arg++) {
+	if (!config->argv)
+		snprintf(sweep->command, sizeof(sweep->command), "%s", config->attached.apply);
+	for (char *const *arg = config->argv; arg && *arg && used < sizeof(sweep->command); arg++) {
 		int n = snprintf(sweep->command + used, sizeof(sweep->command) - used, "%s%s",
 				 used ? " " : "", *arg);
 		used += n > 0 ? (size_t)n : 0;
@@ -291,8 +315,10 @@ static int list_settings(const struct sz_sweep_config *config, struct sz_sweep *
 	const struct sz_settings *asked = &config->workers, *documented = &config->documented;
 	if (add_settings(sweep, asked->value, asked->count, err) < 0 ||
 	    add_settings(sweep, documented->value, documented->count, err) < 0 ||
-	    add_settings(sweep, &config->current, config->current != 0, err) < 0)
+	    add_settings(sweep, &config->current, config->current != 0, err) < 0 ||
+	    add_settings(sweep, &config->least, config->least > 1, err) < 0)
 		return -1;
+	sweep->least = config->least;
 	mark_settings(config, sweep);
 	return 0;
 }
@@ -333,16 +359,30 @@ static enum went calibrate(struct run *run)
 static enum went measure_all(struct run *run)
 {
 	struct sz_sweep *sweep = run->sweep;
-	enum went went = calibrate(run);
-	if (went == WENT_WELL)
-		went = ascend(run);
+	static enum went (*const stages[])(struct run *) = {race, try_twice_the_clients, soak};
+	enum went went = ascend(run);
 	if (sz_advise_sweep(sweep, run->err) < 0 || went == WENT_NO_FURTHER)
 		return WENT_NO_FURTHER;
 	sz_sweep_report(run->config, sweep, SZ_STEP_FIRST_ANSWER, 0, 0);
 	if (run->config->ascent_only)
 		return WENT_WELL;
-	went = race(run);
-	return went == WENT_WELL ? try_twice_the_clients(run) : went;
+	for (size_t i = 0; i < SZ_ARRAY_LEN(stages); i++) {
+		if (stages[i](run) == WENT_NO_FURTHER)
+			return WENT_NO_FURTHER;
+	}
+	return WENT_WELL;
+}
+
+/* Whatever happened: the service is somebody's. */
+static void undo(const struct sz_sweep_config *config, struct sz_sweep *sweep)
+{
+	struct sz_err err = {0};
+	struct sz_attached_config attached;
+	struct sz_binding port = {.name = "port"};
+	snprintf(port.value, sizeof(port.value), "%u", config->load.url.port);
+	sz_sweep_attached(config, &attached);
+	if (sz_target_undo(&config->os, &attached, &port, 1, &err) < 0)
+		note_text(sweep->undo_failure, sizeof(sweep->undo_failure), err.message);
 }
 
 static unsigned last_block(const struct sz_sweep *sweep)
@@ -363,7 +403,16 @@ int sz_sweep_run(const struct sz_sweep_config *config, struct sz_sweep *sweep, s
 			  .start_ns = sz_now_ns(),
 			  .block = last_block(sweep),
 			  .store = config->store};
-	if (measure_all(&run) == WENT_NO_FURTHER && !sweep->interrupted)
+	enum went went = calibrate(&run);
+	if (went == WENT_WELL) {
+		went = measure_all(&run);
+		if (!config->argv)
+			undo(config, sweep);
+	}
+	if (went == WENT_NO_FURTHER && !sweep->interrupted) {
+		note_text(sweep->failure, sizeof(sweep->failure), run.err->message);
+		sweep->advice.status = SZ_STATUS_FAILED;
 		return -1;
+	}
 	return sz_advise_sweep(sweep, run.err);
 }

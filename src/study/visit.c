@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "study/visit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -21,7 +23,8 @@ struct here {
 	struct sz_sweep *sweep;
 	struct sz_visit *visit;
 	struct sz_target *target;
-	struct sz_limits limits;
+	struct sz_limits limits;     /* of the service */
+	uint64_t cpus[SZ_CPU_WORDS]; /* the service's and our own */
 };
 
 void sz_sweep_report(const struct sz_sweep_config *config, const struct sz_sweep *sweep,
@@ -61,49 +64,59 @@ void sz_describe_machine(const struct sz_limits *limits, struct sz_machine *mach
 			 kernel.release);
 }
 
-/* R1 and D1: the service with nobody else in the queue. */
+static struct sz_measure_config measure_config(const struct here *here)
+{
+	const struct sz_sweep_config *config = here->config;
+	return (struct sz_measure_config){
+		.os = &config->os,
+		.cores_allowed = here->limits.cores,
+		.cpus = here->cpus,
+		.target = here->target,
+		.load = config->load,
+		.window_min_ns = config->window_ns,
+		.window_max_ns = sz_window_max_ns(config),
+		.window_requests = SZ_WINDOW_REQUESTS,
+	};
+}
+
+/* R1 and D1: the service with nobody else in the queue. After the loaded
+ * window, so that the service is as warm as it was there. */
 static int measure_alone(struct here *here, struct sz_err *err)
 {
+	enum { TRIES = 3 };
 	__attribute__((cleanup(sz_window_fini))) struct sz_window window;
 	sz_window_init(&window);
-	struct sz_measure_config measure = {
-		.os = &here->config->os,
-		.limits = &here->limits,
-		.guard_pid = sz_target_guard_pid(here->target),
-		.load = here->config->load,
-		.window_min_ns = alone_span.min_ns,
-		.window_max_ns = alone_span.max_ns,
-		.window_requests = alone_span.requests,
-	};
+	struct sz_measure_config measure = measure_config(here);
 	measure.load.clients = 1;
 	measure.load.warmup_ns = 100 * SZ_NS_PER_MS;
-	report(here, SZ_STEP_ALONE, alone_span.min_ns);
-	if (sz_measure_window(&measure, &window, err) < 0)
-		return sz_err_wrap(err, "one client alone");
-	here->sweep->alone_latency_ms = window.latency_mean_ms;
-	here->sweep->alone_cpu_s_per_request = window.cpu_s_per_request;
-	here->sweep->alone_requests = window.ok;
+	measure.window_min_ns = alone_span.min_ns;
+	measure.window_max_ns = alone_span.max_ns;
+	measure.window_requests = alone_span.requests;
+	for (unsigned try = 0; try < TRIES; try++) {
+		report(here, SZ_STEP_ALONE, alone_span.min_ns);
+		if (sz_measure_window(&measure, &window, err) < 0)
+			return sz_err_wrap(err, "one client alone");
+		if (window.disturbed)
+			continue;
+		here->sweep->alone_latency_ms = window.latency_mean_ms;
+		here->sweep->alone_cpu_s_per_request = window.cpu_s_per_request;
+		break;
+	}
 	return 0;
 }
 
 /* The window, and once more when something external disturbed it. */
 static int measure_gated(struct here *here, struct sz_err *err)
 {
-	enum { TRIES = 2 };
 	const struct sz_sweep_config *config = here->config;
-	struct sz_measure_config measure = {
-		.os = &config->os,
-		.limits = &here->limits,
-		.guard_pid = sz_target_guard_pid(here->target),
-		.load = config->load,
-		.window_min_ns = config->window_ns,
-		.window_max_ns = sz_window_max_ns(config),
-		.window_requests = SZ_WINDOW_REQUESTS,
-	};
+	struct sz_measure_config measure = measure_config(here);
+	unsigned tries = here->plan->purpose == SZ_FOR_SOAK ? 1 : 2;
 	measure.load.clients = here->visit->clients;
-	for (unsigned try = 0; try < TRIES; try++) {
+	if (here->plan->purpose == SZ_FOR_SOAK)
+		measure.window_min_ns = measure.window_max_ns = config->soak_ns;
+	for (unsigned try = 0; try < tries; try++) {
 		report(here, try ? SZ_STEP_AGAIN : SZ_STEP_LOAD,
-		       config->load.warmup_ns + config->window_ns);
+		       config->load.warmup_ns + measure.window_min_ns);
 		here->visit->retries = try;
 		if (sz_measure_window(&measure, &here->visit->window, err) < 0)
 			return -1;
@@ -111,6 +124,33 @@ static int measure_gated(struct here *here, struct sz_err *err)
 			break;
 	}
 	return sz_target_alive(here->target, err) ? 0 : -1;
+}
+
+/* The client may run on CPUs that the service may not, and the other way. */
+static int join_own_cpus(struct here *here, struct sz_err *err)
+{
+	struct sz_limits own;
+	if (sz_limits_read(&here->config->os, getpid(), &own, err) < 0)
+		return -1;
+	for (size_t i = 0; i < SZ_CPU_WORDS; i++)
+		here->cpus[i] = here->limits.cpu_set[i] | own.cpu_set[i];
+	return 0;
+}
+
+/* What answers must be what was started: a command that only tells another
+ * program to serve leaves a tree in which nothing happens. */
+static int check_serves(const struct here *here, struct sz_err *err)
+{
+	if (!here->config->argv || here->visit->window.listeners != 0)
+		return 0;
+	sz_err_set(err, SZ_MACHINE, 0,
+		   "no process that the command started listens on port %u, though something "
+		   "answers "
+		   "there",
+		   here->config->load.url.port);
+	return sz_err_hint(err,
+			   "for a service that another program runs (a container, systemd) use "
+			   "--apply with --port, --pid-file or --cgroup");
 }
 
 static int measure_setting(struct here *here, struct sz_err *err)
@@ -123,32 +163,61 @@ static int measure_setting(struct here *here, struct sz_err *err)
 	visit->ready_s = sz_ns_to_s(ready.ready_ns);
 	visit->start_cpu_s = sz_ns_to_s(ready.start_cpu_ns);
 	visit->settled = ready.settled;
+	visit->old_workers = ready.old_workers;
 	if (sz_limits_read(&config->os, sz_target_pid(here->target), &here->limits, err) < 0)
 		return -1;
 	/* The service's own limits: its command may narrow them (taskset). */
 	sz_describe_machine(&here->limits, &here->sweep->machine);
-	if (here->sweep->alone_requests == 0 && measure_alone(here, err) < 0)
+	if (join_own_cpus(here, err) < 0 || measure_gated(here, err) < 0 ||
+	    check_serves(here, err) < 0)
 		return -1;
-	return measure_gated(here, err);
+	return isnan(here->sweep->alone_latency_ms) ? measure_alone(here, err) : 0;
 }
 
-static int start(struct here *here, struct sz_err *err)
+void sz_sweep_attached(const struct sz_sweep_config *config, struct sz_attached_config *attached)
+{
+	*attached = (struct sz_attached_config){
+		.apply = config->attached.apply,
+		.undo = config->attached.undo,
+		.pid_file = config->attached.pid_file,
+		.cgroup = config->attached.cgroup,
+		.hook_timeout_ns = config->hook_timeout_ns,
+		.ready_url = config->ready_url,
+		.addr = config->load.addr,
+		.ready_timeout_ns = config->ready_timeout_ns,
+	};
+}
+
+static int start_own(struct here *here, const struct sz_binding *bindings, size_t count,
+		     struct sz_err *err)
 {
 	const struct sz_sweep_config *config = here->config;
-	struct sz_binding bindings[] = {{.name = "workers"}, {.name = "port"}};
-	snprintf(bindings[0].value, sizeof(bindings[0].value), "%u",
-		 here->sweep->setting[here->plan->setting].workers);
-	snprintf(bindings[1].value, sizeof(bindings[1].value), "%u", config->load.url.port);
 	const struct sz_target_config target = {
 		.argv = config->argv,
 		.env = config->env,
+		.reset = config->reset,
+		.hook_timeout_ns = config->hook_timeout_ns,
 		.ready_url = config->ready_url,
 		.addr = config->load.addr,
 		.ready_timeout_ns = config->ready_timeout_ns,
 		.stop_timeout_ns = config->stop_timeout_ns,
 	};
+	return sz_target_start(&config->os, &target, bindings, count, &here->target, err);
+}
+
+static int start(struct here *here, struct sz_err *err)
+{
+	const struct sz_sweep_config *config = here->config;
+	struct sz_attached_config attached;
+	struct sz_binding bindings[] = {{.name = "workers"}, {.name = "port"}};
+	snprintf(bindings[0].value, sizeof(bindings[0].value), "%u",
+		 here->sweep->setting[here->plan->setting].workers);
+	snprintf(bindings[1].value, sizeof(bindings[1].value), "%u", config->load.url.port);
 	report(here, SZ_STEP_START, SZ_NS_PER_S);
-	return sz_target_start(&config->os, &target, bindings, SZ_ARRAY_LEN(bindings),
+	if (config->argv)
+		return start_own(here, bindings, SZ_ARRAY_LEN(bindings), err);
+	sz_sweep_attached(config, &attached);
+	return sz_target_apply(&config->os, &attached, bindings, SZ_ARRAY_LEN(bindings),
 			       &here->target, err);
 }
 
@@ -157,7 +226,8 @@ static void stop(struct here *here)
 	struct sz_stopped stopped;
 	report(here, SZ_STEP_STOP, SZ_NS_PER_S);
 	sz_target_stop(here->target, &stopped);
-	here->visit->exit_s = sz_ns_to_s(stopped.exit_ns);
+	if (here->config->argv)
+		here->visit->exit_s = sz_ns_to_s(stopped.exit_ns);
 	here->visit->killed = stopped.killed;
 }
 
@@ -185,8 +255,10 @@ int sz_visit_setting(const struct sz_sweep_config *config, struct sz_sweep *swee
 	here.visit->block = plan->block;
 	here.visit->purpose = plan->purpose;
 	here.visit->clients = config->load.clients * (plan->purpose == SZ_FOR_TWICE ? 2 : 1);
-	if (visit(&here, err) == 0)
+	if (visit(&here, err) == 0) {
+		here.visit->done = true;
 		return 0;
+	}
 	/* A visit that failed is no visit: what it means is the caller's to note. */
 	sz_window_fini(&here.visit->window);
 	sweep->visit_count--;

@@ -8,6 +8,7 @@
 
 #include "os/limits.h"
 #include "study/study.h"
+#include "target/target.h"
 
 struct sz_visit_plan {
 	size_t setting; /* index */
@@ -22,6 +23,9 @@ int sz_visit_setting(const struct sz_sweep_config *config, struct sz_sweep *swee
 		     const struct sz_visit_plan *plan, struct sz_err *err);
 
 void sz_describe_machine(const struct sz_limits *limits, struct sz_machine *machine);
+
+/* How to change and find a service that is not our child. */
+void sz_sweep_attached(const struct sz_sweep_config *config, struct sz_attached_config *attached);
 
 uint64_t sz_window_max_ns(const struct sz_sweep_config *config);
 

@@ -6,9 +6,11 @@
  * parents ended becomes the guard's child. So "nothing is left" is exactly
  * "waitpid() says ECHILD".
  *
- * Killing goes from the top down, only ever to the guard's own children: until
- * the guard waits for them their pids cannot be taken by somebody else, and
- * what they forked meanwhile becomes the guard's child and is next.
+ * Killing goes from the top down, to the guard's own children: until the guard
+ * waits for them their pids cannot be taken by somebody else, and what they
+ * forked meanwhile becomes the guard's child and is next. Only where the
+ * kernel does not list children, and for the SIGTERM that orphans get, all
+ * descendants are signalled by pid.
  */
 #include "target/inside.h"
 
@@ -45,6 +47,7 @@ enum phase {
 	GUARDING,
 	STOPPING, /* SIGTERM was sent, the budget runs */
 	KILLING,
+	RELEASED, /* what is left goes on without us */
 };
 
 struct guard {
@@ -230,6 +233,7 @@ static void reap(struct guard *g)
 
 static void send_report(struct guard *g)
 {
+	g->report.output_held = g->output_fd >= 0;
 	g->report.output_len = sz_output_copy(&g->output, g->report.output);
 	send(g->pair_fd, &g->report, sizeof(g->report), MSG_NOSIGNAL);
 }
@@ -252,9 +256,13 @@ static void abandon(struct guard *g)
 
 static void begin_stop(struct guard *g, uint64_t budget_ns)
 {
+	uint64_t now = sz_now_ns();
+	if (g->phase == GUARDING)
+		g->stop_began_ns = now;
+	/* Asked again it is in more of a hurry. */
+	if (g->phase == GUARDING || now + budget_ns < g->phase_end_ns)
+		g->phase_end_ns = now + budget_ns;
 	g->phase = STOPPING;
-	g->stop_began_ns = sz_now_ns();
-	g->phase_end_ns = g->stop_began_ns + budget_ns;
 	if (g->report.command_runs)
 		kill(g->command_pid, SIGTERM);
 }
@@ -267,8 +275,10 @@ static void hear(struct guard *g)
 		return;
 	if (n != (ssize_t)sizeof(ask))
 		abandon(g);
-	else if (ask.stop)
+	else if (ask.verb == SZ_GUARD_STOP)
 		begin_stop(g, ask.budget_ns);
+	else if (ask.verb == SZ_GUARD_RELEASE)
+		g->phase = RELEASED;
 	else
 		send_report(g);
 }
@@ -354,6 +364,8 @@ static bool finished(const struct guard *g)
 {
 	if (g->phase == GUARDING)
 		return false;
+	if (g->phase == RELEASED)
+		return true;
 	return g->report.empty || (g->phase == KILLING && sz_now_ns() >= g->phase_end_ns);
 }
 

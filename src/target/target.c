@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sizeup's side of the target: start it through a guard, ask, stop.
+ * A service of ours, started through a guard; and what both kinds of target
+ * share.
  */
 #include "target/inside.h"
 
@@ -8,8 +9,6 @@
 #include <netdb.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,113 @@
 #include "base/mem.h"
 #include "net/listener.h"
 #include "os/sock.h"
+
+/* --- while it runs --- */
+
+static void guard_lost(const struct sz_target *target, struct sz_err *err)
+{
+	sz_err_set(err, SZ_MACHINE, 0,
+		   "the guard of the service (pid %d) was killed from outside: "
+		   "the command ended with it, and its own children may be left",
+		   (int)target->guarded.guard_pid);
+	sz_err_hint(err, "start again; if the kernel was out of memory (see dmesg), ask for fewer "
+			 "workers");
+}
+
+static void hint_end(const struct sz_target *target, int wait_status, struct sz_err *err)
+{
+	if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL) {
+		sz_err_hint(err,
+			    "if nobody killed it, the kernel was out of memory: see dmesg, and ask "
+			    "for fewer workers");
+		return;
+	}
+	if (wait_status == 0) {
+		sz_err_hint(err, "give the command that serves, not one that has it started "
+				 "elsewhere");
+		return;
+	}
+	sz_autobuf struct sz_buf command = {0};
+	sz_command_text(&target->command, &command);
+	sz_err_hint(err, "run it alone to see why: %s", sz_buf_text(&command));
+}
+
+static void describe_end(const struct sz_target *target, const struct sz_guard_report *report,
+			 struct sz_err *err)
+{
+	sz_autobuf struct sz_buf end = {0};
+	sz_guarded_describe_end(&target->guarded, report, &end);
+	sz_err_set(err, SZ_MACHINE, 0, "the service %s", sz_buf_text(&end));
+	hint_end(target, report->wait_status, err);
+}
+
+static bool own_alive(struct sz_target *target, struct sz_err *err)
+{
+	struct sz_guard_report report;
+	if (sz_guarded_report(&target->guarded, &report) < 0) {
+		guard_lost(target, err);
+		return false;
+	}
+	bool in_background = report.wait_status == 0 && !report.empty;
+	if (report.command_runs || in_background)
+		return true;
+	describe_end(target, &report, err);
+	return false;
+}
+
+/* There is but one setting that a fresh start can have. */
+static int own_look(struct sz_target *target, bool answered, struct sz_err *err)
+{
+	(void)answered;
+	return own_alive(target, err) ? 1 : -1;
+}
+
+static void own_last_output(const struct sz_target *target, struct sz_buf *excerpt)
+{
+	struct sz_guard_report report;
+	if (sz_guarded_report(&target->guarded, &report) == 0)
+		sz_output_excerpt(report.output, report.output_len, excerpt);
+}
+
+static int own_tree(const struct sz_target *target, struct sz_tree *tree)
+{
+	return sz_tree_read(&target->os, target->guarded.guard_pid, tree);
+}
+
+/* --- stopping --- */
+
+static void own_free(struct sz_target *target)
+{
+	sz_command_fini(&target->command);
+	free(target);
+}
+
+static void own_end(struct sz_target *target, struct sz_stopped *stopped)
+{
+	const struct sz_guard_ask ask = {
+		.verb = SZ_GUARD_STOP,
+		.budget_ns = target->stop_timeout_ns,
+	};
+	struct sz_guard_report report;
+	sz_guarded_end(&target->guarded, &ask, &report);
+	*stopped = (struct sz_stopped){
+		.exit_ns = report.exit_ns,
+		.killed = report.killed,
+		.wait_status = report.wait_status,
+	};
+	own_free(target);
+}
+
+static const struct sz_target_kind own_kind = {
+	.look = own_look,
+	.last_output = own_last_output,
+	.refused_hint =
+		"does the command listen on that port? Write {port} where its port belongs; "
+		"--ready-timeout waits longer",
+	.alive = own_alive,
+	.tree = own_tree,
+	.end = own_end,
+};
 
 /* --- starting --- */
 
@@ -49,90 +155,17 @@ static int check_port_free(const struct sz_os *os, const struct sz_addr *addr, u
 	return fd < 0 && why.errnum == EADDRINUSE ? port_busy(os, port, err) : 0;
 }
 
-static int cannot_run(const char *program, int errnum, struct sz_err *err)
+static int run_reset(const struct sz_os *os, const struct sz_target_config *config,
+		     const struct sz_binding *bindings, size_t binding_count, struct sz_err *err)
 {
-	static const struct {
-		int errnum;
-		enum sz_code code;
-		const char *hint;
-	} remedies[] = {
-		{ENOENT, SZ_USAGE,
-		 "check the spelling, install it, or give its full path; a script also needs the "
-		 "interpreter that its first line names"},
-		{ENOTDIR, SZ_USAGE, "check the spelling of its path"},
-		{EACCES, SZ_USAGE, "if it is a program, make it executable: chmod +x FILE"},
-		{E2BIG, SZ_USAGE, "shorten the command or its environment"},
-		{EAGAIN, SZ_MACHINE, "raise the limit of processes (ulimit -u, pids.max)"},
-		{ENOMEM, SZ_MACHINE, "free some memory"},
+	const struct sz_hook reset = {
+		.option = "--reset",
+		.text = config->reset,
+		.timeout_ns = config->hook_timeout_ns,
 	};
-	enum sz_code code = SZ_MACHINE;
-	const char *hint = "";
-	for (size_t i = 0; i < SZ_ARRAY_LEN(remedies); i++) {
-		if (remedies[i].errnum != errnum)
-			continue;
-		code = remedies[i].code;
-		hint = remedies[i].hint;
-	}
-	sz_err_set(err, code, errnum, "cannot run '%.200s'", program);
-	return sz_err_hint(err, "%s", hint);
-}
-
-static ssize_t receive(int fd, void *message, size_t size)
-{
-	ssize_t n;
-	do
-		n = recv(fd, message, size, 0);
-	while (n < 0 && errno == EINTR);
-	return n;
-}
-
-static void reap_guard(const struct sz_target *target)
-{
-	while (waitpid(target->guard_pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
-static int fork_guard(struct sz_target *target, struct sz_err *err)
-{
-	int pair[2];
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return sz_err_set(err, SZ_MACHINE, errno, "cannot make a socket pair");
-	target->pair_fd = pair[0];
-	sz_autoclose int guard_fd = pair[1];
-	sz_autoclose int own_pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	if (own_pidfd < 0)
-		return sz_err_set(err, SZ_MACHINE, errno, "cannot open a pidfd");
-	target->start_ns = sz_now_ns();
-	target->guard_pid = fork();
-	if (target->guard_pid < 0)
-		return sz_err_set(err, SZ_MACHINE, errno, "cannot fork the guard of the service");
-	if (target->guard_pid == 0)
-		sz_guard_run(&target->os, guard_fd, own_pidfd, &target->command);
-	return 0;
-}
-
-static int await_command(struct sz_target *target, struct sz_err *err)
-{
-	struct sz_guard_started started;
-	ssize_t n = receive(target->pair_fd, &started, sizeof(started));
-	if (n == (ssize_t)sizeof(started) && started.errnum == 0) {
-		target->command_pid = started.command_pid;
+	if (!config->reset)
 		return 0;
-	}
-	reap_guard(target);
-	if (n != (ssize_t)sizeof(started))
-		return sz_err_set(err, SZ_MACHINE, 0, "the guard of the service was killed");
-	return cannot_run(target->command.argv[0], started.errnum, err);
-}
-
-static void target_free(struct sz_target *target)
-{
-	if (!target)
-		return;
-	if (target->pair_fd >= 0)
-		close(target->pair_fd);
-	sz_command_fini(&target->command);
-	free(target);
+	return sz_hook_run(os, &reset, bindings, binding_count, NULL, err);
 }
 
 int sz_target_start(const struct sz_os *os, const struct sz_target_config *config,
@@ -143,124 +176,64 @@ int sz_target_start(const struct sz_os *os, const struct sz_target_config *confi
 	if (!started)
 		return sz_err_nomem(err);
 	*started = (struct sz_target){
+		.kind = &own_kind,
 		.os = *os,
 		.ready_url = config->ready_url,
 		.addr = config->addr,
 		.ready_timeout_ns = config->ready_timeout_ns,
 		.stop_timeout_ns = config->stop_timeout_ns,
-		.pair_fd = -1,
 	};
 	if (sz_command_expand(config, bindings, binding_count, &started->command, err) < 0 ||
+	    run_reset(os, config, bindings, binding_count, err) < 0 ||
 	    check_port_free(os, &config->addr, config->ready_url.port, err) < 0 ||
-	    fork_guard(started, err) < 0 || await_command(started, err) < 0) {
-		target_free(started);
+	    sz_guarded_start(os, &started->command, &started->guarded, err) < 0) {
+		own_free(started);
 		return -1;
 	}
+	started->start_ns = started->guarded.start_ns;
+	started->ready_deadline_ns = started->start_ns + started->ready_timeout_ns;
+	started->pid = started->guarded.command_pid;
 	*target = started;
 	return 0;
 }
 
-/* --- while it runs --- */
+/* --- both kinds --- */
 
 pid_t sz_target_guard_pid(const struct sz_target *target)
 {
-	return target->guard_pid;
+	return target->guarded.guard_pid;
 }
 
+/* A command that went into the background left somebody else to look at. */
 pid_t sz_target_pid(const struct sz_target *target)
 {
-	return target->command_pid;
-}
-
-int sz_target_ask(const struct sz_target *target, const struct sz_guard_ask *ask,
-		  struct sz_guard_report *report)
-{
-	if (send(target->pair_fd, ask, sizeof(*ask), MSG_NOSIGNAL) < 0)
-		return -1;
-	ssize_t n = receive(target->pair_fd, report, sizeof(*report));
-	return n == (ssize_t)sizeof(*report) ? 0 : -1;
-}
-
-static void guard_lost(const struct sz_target *target, struct sz_err *err)
-{
-	sz_err_set(err, SZ_MACHINE, 0,
-		   "the guard of the service (pid %d) was killed from outside, "
-		   "and the service with it",
-		   (int)target->guard_pid);
-	sz_err_hint(err, "start again; if the kernel was out of memory (see dmesg), ask for fewer "
-			 "workers");
-}
-
-static void describe_how(int wait_status, struct sz_buf *text)
-{
-	if (WIFSIGNALED(wait_status))
-		sz_buf_printf(text, "was killed by signal %d", WTERMSIG(wait_status));
-	else
-		sz_buf_printf(text, "exited with status %d", WEXITSTATUS(wait_status));
-}
-
-static void hint_end(const struct sz_target *target, int wait_status, struct sz_err *err)
-{
-	if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL) {
-		sz_err_hint(err,
-			    "if nobody killed it, the kernel was out of memory: see dmesg, and ask "
-			    "for fewer workers");
-		return;
+	pid_t pid = target->pid;
+	struct sz_tree tree = {0};
+	if (kill(pid, 0) == 0 || target->kind->tree(target, &tree) < 0)
+		return pid;
+	for (size_t i = 0; i < tree.count; i++) {
+		if (tree.procs[i].pid == sz_target_guard_pid(target) || tree.procs[i].state == 'Z')
+			continue;
+		pid = tree.procs[i].pid;
+		break;
 	}
-	if (wait_status == 0) {
-		sz_err_hint(err, "give the command that serves, not one that has it started "
-				 "elsewhere");
-		return;
-	}
-	sz_autobuf struct sz_buf command = {0};
-	sz_command_text(&target->command, &command);
-	sz_err_hint(err, "run it alone to see why: %s", sz_buf_text(&command));
+	sz_tree_fini(&tree);
+	return pid;
 }
 
-static void describe_end(const struct sz_target *target, const struct sz_guard_report *report,
-			 struct sz_err *err)
+int sz_target_tree(const struct sz_target *target, struct sz_tree *tree)
 {
-	sz_autobuf struct sz_buf how = {0};
-	sz_autobuf struct sz_buf excerpt = {0};
-	describe_how(report->wait_status, &how);
-	sz_output_excerpt(report->output, report->output_len, &excerpt);
-	sz_err_set(err, SZ_MACHINE, 0, "the service %s after %.1f s%s%s", sz_buf_text(&how),
-		   sz_ns_to_s(report->ended_ns - target->start_ns),
-		   excerpt.len ? "; its last output:" : "; it printed nothing",
-		   sz_buf_text(&excerpt));
-	hint_end(target, report->wait_status, err);
+	return target->kind->tree(target, tree);
 }
 
 bool sz_target_alive(struct sz_target *target, struct sz_err *err)
 {
-	struct sz_guard_report report;
-	if (sz_target_ask(target, &(struct sz_guard_ask){.stop = false}, &report) < 0) {
-		guard_lost(target, err);
-		return false;
-	}
-	bool in_background = report.wait_status == 0 && !report.empty;
-	if (report.command_runs || in_background)
-		return true;
-	describe_end(target, &report, err);
-	return false;
+	return target->kind->alive(target, err);
 }
-
-/* --- stopping --- */
 
 void sz_target_stop(struct sz_target *target, struct sz_stopped *stopped)
 {
-	if (!target)
-		return;
-	struct sz_guard_ask ask = {.stop = true, .budget_ns = target->stop_timeout_ns};
-	struct sz_guard_report report;
-	/* Without a guard nobody knows more than that it was killed. */
-	if (sz_target_ask(target, &ask, &report) < 0)
-		report = (struct sz_guard_report){.killed = true, .wait_status = SIGKILL};
-	reap_guard(target);
-	if (stopped) {
-		stopped->exit_ns = report.exit_ns;
-		stopped->killed = report.killed;
-		stopped->wait_status = report.wait_status;
-	}
-	target_free(target);
+	struct sz_stopped unused;
+	if (target)
+		target->kind->end(target, stopped ? stopped : &unused);
 }

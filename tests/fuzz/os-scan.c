@@ -5,6 +5,7 @@
  */
 #include "os/cpu.h"
 #include "os/cpuset.h"
+#include "os/pressure.h"
 #include "os/scan.h"
 #include "fuzz.h"
 
@@ -36,6 +37,22 @@ static void scan_tcp_rows(const char *text)
 	}
 }
 
+static void scan_schedstat(const char *text)
+{
+	uint64_t wait_ns = 4711, runs = 4711;
+	if (!sz_scan_schedstat(text, &wait_ns, &runs))
+		FUZZ_CHECK(wait_ns == 4711 && runs == 4711);
+}
+
+static void scan_pressure(const char *text)
+{
+	struct sz_pressure pressure = {.some.total_ns = 4711};
+	if (sz_pressure_scan(text, &pressure) < 0)
+		FUZZ_CHECK(pressure.some.total_ns == 4711);
+	else
+		FUZZ_CHECK(pressure.some.avg10_ratio >= 0);
+}
+
 static void parse_cpu_list(const char *text)
 {
 	uint64_t set[SZ_CPU_WORDS] = {1};
@@ -58,6 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	scan_stat(text);
 	scan_kib(text);
 	scan_tcp_rows(text);
+	scan_schedstat(text);
+	scan_pressure(text);
 	parse_cpu_list(text);
 	scan_cpu_times(text);
 	free(text);

@@ -38,6 +38,8 @@ static struct sz_window *add_window(struct sz_sweep *sweep, unsigned block, cons
 	window->cpu_s_per_request = row->cores / row->rps;
 	window->client_cores = 0.01;
 	window->workers = row->workers;
+	window->workers_known = true;
+	window->foreign_cores = 0.01;
 	window->share = calloc(row->workers, sizeof(*window->share));
 	return window;
 }
@@ -451,6 +453,23 @@ static void unsaturated_is_decided_by_repeats(void **state)
 	sz_sweep_fini(&sweep);
 }
 
+static void no_fewer_than_asked(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 2440, 20.3, 20.2, 0.2}, {2, 2515, 20.2, 20.2, 0.2}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 20.1, rows);
+	sweep.least = 2;
+	advise(&sweep);
+	assert_int_equal(recommended(&sweep), 2);
+	assert_non_null(strstr(sweep.advice.reason, "1 would carry the load"));
+	sweep.least = 3;
+	advise(&sweep);
+	assert_int_equal(recommended(&sweep), 0);
+	assert_int_equal(sweep.advice.status, SZ_STATUS_NO);
+	sz_sweep_fini(&sweep);
+}
+
 /* Twice the clients: does the same count still do? */
 static void reach_is_told(void **state)
 {
@@ -501,6 +520,7 @@ int main(void)
 		cmocka_unit_test(far_below_is_not_repeated),
 		cmocka_unit_test(a_clean_window_replaces_a_disturbed_one),
 		cmocka_unit_test(unsaturated_is_decided_by_repeats),
+		cmocka_unit_test(no_fewer_than_asked),
 		cmocka_unit_test(reach_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,8 +54,8 @@ static int start(void **state)
 	nginx_pid = fork();
 	if (nginx_pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		execlp("nginx", "nginx", "-p", dir, "-c", "nginx.conf", "-e", "error.log",
-		       (char *)NULL);
+		execl("/usr/sbin/nginx", "nginx", "-p", dir, "-c", "nginx.conf", "-e", "error.log",
+		      (char *)NULL);
 		_exit(127);
 	}
 	return nginx_pid < 0;

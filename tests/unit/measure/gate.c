@@ -16,6 +16,7 @@ static struct sz_window quiet(void)
 	window.steal_ratio = 0.019;
 	window.client_cores = 0.79;
 	window.little_ratio = 1.04;
+	window.sent = 1000;
 	return window;
 }
 
@@ -53,8 +54,9 @@ static void each_gate_trips_alone(void **state)
 	window = quiet();
 	window.listen_queue = 3;
 	assert_int_equal(sz_window_gate(&window, 2.0, 50, 50), 1u << SZ_DISTURBED_QUEUE);
-	/* Where the server closes connections, the listen queue is the queue. */
-	window.server_closed = 100;
+	/* Where connections are reopened, the listen queue is the queue. */
+	window.sent = 1000;
+	window.reconnects = 10;
 	assert_int_equal(sz_window_gate(&window, 2.0, 50, 50), 0);
 }
 

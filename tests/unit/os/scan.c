@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "os/cgroup.h"
 #include "os/cpu.h"
+#include "os/pressure.h"
 #include "os/scan.h"
 
 /* Any scanner on any text: a kernel file may hold what we do not expect. */
@@ -27,6 +28,8 @@ static void scan(const char *text)
 	struct sz_proc proc = {0};
 	struct sz_tcp_row row;
 	struct sz_cpu_times times;
+	struct sz_pressure pressure;
+	uint64_t wait_ns, runs;
 	struct sz_cgroup cgroup;
 	int64_t bytes;
 	uint64_t cpus[SZ_CPU_WORDS];
@@ -35,6 +38,8 @@ static void scan(const char *text)
 
 	sz_scan_stat(text, 100, &proc);
 	sz_scan_kib(text, "Pss:", &bytes);
+	sz_scan_schedstat(text, &wait_ns, &runs);
+	sz_pressure_scan(text, &pressure);
 	sz_cpu_scan(text, 100, cpus, &times);
 	sz_cpu_list_parse(text, cpus);
 	for (const char *line = text; line; line = sz_scan_next_line(line))
@@ -93,6 +98,7 @@ static void damaged_bytes(void **state)
 		"31 23 0:26 /a /sys/fs\\040x rw shared:1 - cgroup cgroup rw,cpu\n",
 		"cpu0 1 2 3 4 5 6 7 8 9 10\n",
 		"Pss:   12 kB\n0-3,8\n",
+		"some avg10=1.23 avg60=0.00 avg300=0.00 total=9\nfull avg10=1.23 avg60=0.00\n",
 	};
 	static const char bytes[] = "\\:/ -(),\n9f\x80\xff";
 	for (size_t i = 0; i < SZ_ARRAY_LEN(good); i++)
@@ -143,7 +149,11 @@ static void tcp_rows(void **state)
 				    "00:00000000 00000000     0        0 22948 4 0 100\n",
 				    &row));
 	assert_int_equal(row.inode, 22948);
-	assert_int_equal(row.local_port, 8080);
+	static const uint8_t loopback[16] = {[10] = 0xff, [11] = 0xff, 127, 0, 0, 1};
+	assert_memory_equal(row.local.address, loopback, 16);
+	assert_int_equal(row.local.port, 8080);
+	assert_int_equal(row.remote.port, 0);
+	assert_int_equal(row.uid, 0);
 	assert_int_equal(row.state, SZ_TCP_LISTEN);
 	assert_int_equal(row.rx_queue, 255);
 	assert_true(sz_scan_tcp_row(
@@ -152,7 +162,22 @@ static void tcp_rows(void **state)
 		&row));
 	assert_int_equal(row.inode, 23565);
 	assert_int_equal(row.state, SZ_TCP_ESTABLISHED);
-	assert_false(sz_scan_tcp_row("0: 1:10000 0:0 0A 0:0 0:0 0 0 0 1\n", &row));
+	static const uint8_t loopback6[16] = {[15] = 1};
+	assert_memory_equal(row.local.address, loopback6, 16);
+	assert_memory_equal(row.remote.address, loopback6, 16);
+	assert_int_equal(row.remote.port, 0xa7be);
+	assert_int_equal(row.uid, 65534);
+	static const char *const bad[] = {
+		"0: 0100007F:10000 00000000:0000 0A 0:0 0:0 0 0 0 1\n",
+		"0: 0100007:1000 00000000:0000 0A 0:0 0:0 0 0 0 1\n",
+		"0: 010000 7:1000 00000000:0000 0A 0:0 0:0 0 0 0 1\n",
+		"0: 0100007G:1000 00000000:0000 0A 0:0 0:0 0 0 0 1\n",
+		"0: 0100007F:1000 000000000000000000000000:0000 0A 0:0 0:0 0 0 0 1\n",
+		"0: 0100007F:1000 00000000:0000 0A 0:0 0:0 0 4294967296 0 1\n",
+	};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(bad); i++)
+		assert_false(sz_scan_tcp_row(bad[i], &row));
+	assert_true(sz_scan_tcp_row("0: 0100007F:1000 00000000:0000 0A 0:0 0:0 0 7 0 1\n", &row));
 }
 
 static void numbers(void **state)

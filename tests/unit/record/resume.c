@@ -59,7 +59,6 @@ static void calibrate(struct sz_sweep *sweep)
 	sweep->client_ceiling_rps = 61234.5678901;
 	sweep->alone_latency_ms = 20.123456789012345;
 	sweep->alone_cpu_s_per_request = 0.0201;
-	sweep->alone_requests = 30;
 }
 
 static void assert_same_double(double left, double right)

@@ -13,7 +13,7 @@
 /* --- every member --- */
 
 static const double reals[] = {0.1, NAN, 5e-324, DBL_MAX, INFINITY, -1.0 / 3, 0, 12345.678};
-static const int64_t bytes[] = {-1, 0, INT64_MAX, 4096};
+static const int64_t integers[] = {-1, 0, INT64_MAX, 4096};
 static const uint64_t counts[] = {0, UINT64_MAX, UINT64_C(1) << 63, 7};
 static const unsigned unsigneds[] = {3, 0, UINT_MAX};
 
@@ -28,8 +28,8 @@ static void fill(const struct sz_columns *columns, void *object, size_t salt)
 		case SZ_COLUMN_REAL:
 			*(double *)member = reals[n % SZ_ARRAY_LEN(reals)];
 			break;
-		case SZ_COLUMN_BYTES:
-			*(int64_t *)member = bytes[n % SZ_ARRAY_LEN(bytes)];
+		case SZ_COLUMN_INTEGER:
+			*(int64_t *)member = integers[n % SZ_ARRAY_LEN(integers)];
 			break;
 		case SZ_COLUMN_COUNT:
 			*(uint64_t *)member = counts[n % SZ_ARRAY_LEN(counts)];

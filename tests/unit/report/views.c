@@ -58,7 +58,7 @@ static void add_visit(struct sz_sweep *sweep, unsigned workers, double rps, doub
 	window->workers = workers;
 	window->pss_total_bytes = 1500000 * workers;
 	window->pss_worker_bytes = 1200000;
-	window->connections_known = true;
+	window->workers_known = window->connections_known = true;
 	window->imbalance = 1;
 	window->share = calloc(workers, sizeof(*window->share));
 	for (unsigned i = 0; i < workers; i++)
@@ -208,6 +208,69 @@ static void a_sick_run_is_not_trusted(void **state)
 	assert_int_equal(report.reason_count, 3);
 }
 
+static void burst_views(void **state)
+{
+	(void)state;
+	const struct sz_load_config config = {.clients = 28, .arrivals = SZ_ARRIVALS_BURST};
+	sz_autofree struct sz_load_result *result = calloc(1, sizeof(*result));
+	sz_autobuf struct sz_buf json = {0}, text = {0};
+	struct sz_load_report report = {.config = &config, .users = 2, .result = result};
+	result->duration_ns = 1000000000;
+	result->clients_answered = 28;
+	result->error_ratio = INFINITY;
+	result->attempts = result->sent = result->outcomes[SZ_OUTCOME_OK] = 28;
+	for (int i = 0; i < 28; i++)
+		sz_hist_add(&result->latency[SZ_OUTCOME_OK], 280000000);
+	result->round_count = 1;
+	result->rounds[0] = (struct sz_load_round){280000000, 290000000, 0};
+	result->slowest_ttfb = (struct sz_load_spread){280000000, 280000000, 280000000};
+	result->slowest = (struct sz_load_spread){290000000, 290000000, 290000000};
+	/* Of its 290 ms the client was busy with 90 %; of the whole window with a quarter. */
+	result->client_cpu_ns = 261000000;
+	sz_load_judge(&report);
+	assert_int_equal(report.reason_count, 1);
+	sz_report_load_json(&report, &json);
+	sz_report_load_text(&report, &text);
+	assert_non_null(strstr(text.data, "2 users x 14 requests"));
+	assert_non_null(strstr(text.data, "first byte  p50 280 ms"));
+	json_t *document = parse(&json);
+	json_t *burst = at(document, "burst", NULL);
+	assert_int_equal(json_integer_value(at(burst, "size", NULL)), 14);
+	assert_int_equal(json_integer_value(at(burst, "users", NULL)), 2);
+	assert_int_equal(json_integer_value(at(burst, "rounds", NULL)), 1);
+	assert_true(json_real_value(at(burst, "slowest_ttfb_ms", "p50")) == 280);
+	assert_true(json_real_value(at(burst, "slowest_ms", "max")) == 290);
+	assert_true(json_is_true(at(document, "client", "saturated")));
+	assert_true(json_is_null(at(document, "goodput_error_ratio", NULL)));
+	json_decref(document);
+}
+
+/* A round with a failure, and an interruption before the first was over. */
+static void bursts_that_say_little(void **state)
+{
+	(void)state;
+	const struct sz_load_config config = {.clients = 1, .arrivals = SZ_ARRIVALS_BURST};
+	sz_autofree struct sz_load_result *result = calloc(1, sizeof(*result));
+	sz_autobuf struct sz_buf json = {0}, text = {0};
+	struct sz_load_report report = {.config = &config, .users = 1, .result = result};
+	result->duration_ns = 1000000000;
+	result->clients_answered = 1;
+	sz_load_judge(&report);
+	assert_int_equal(report.reason_count, 0);
+	sz_report_load_json(&report, &json);
+	sz_report_load_text(&report, &text);
+	assert_null(strstr(text.data, "Slowest"));
+	json_t *document = parse(&json);
+	assert_true(json_is_null(at(at(document, "burst", NULL), "slowest_ttfb_ms", "p50")));
+	json_decref(document);
+
+	result->round_count = 3;
+	result->rounds_failed = 1;
+	sz_load_judge(&report);
+	assert_int_equal(report.reason_count, 1);
+	assert_non_null(strstr(report.reasons[0], "1 of 3 rounds"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +279,8 @@ int main(void)
 		cmocka_unit_test(nothing_measured_is_null_everywhere),
 		cmocka_unit_test(load_views_with_few_samples),
 		cmocka_unit_test(a_sick_run_is_not_trusted),
+		cmocka_unit_test(burst_views),
+		cmocka_unit_test(bursts_that_say_little),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
