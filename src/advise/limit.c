@@ -42,6 +42,8 @@ static bool spoilt_by(const struct view *view, uint32_t bits)
 {
 	unsigned measured = 0, spoilt = 0;
 	for (size_t i = 0; i < view->sweep->setting_count; i++) {
+		if (view->sweep->setting[i].verdict == SZ_INFEASIBLE)
+			continue;
 		measured += view->sweep->setting[i].measured;
 		spoilt += (view->sweep->setting[i].window.disturbed & bits) != 0;
 	}
@@ -336,7 +338,10 @@ static void explain_unknown(const struct view *view, struct sz_advice *advice)
 			    "uses %.2f of the %.2f cores it can use: something else is the limit",
 			    view->queue_ratio, view->setting->window.tree_cores, view->cores);
 	else
-		sz_evidence(advice, "no window can be trusted");
+		sz_evidence(advice, "%s",
+			    view->sweep->setting[0].verdict == SZ_INFEASIBLE
+				    ? "no setting serves without failing"
+				    : "no window can be trusted");
 }
 
 void sz_classify_limit(struct sz_sweep *sweep)

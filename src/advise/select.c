@@ -83,6 +83,15 @@ static void add_disturbed(const struct sz_sweep *sweep, struct sz_next *next)
 	}
 }
 
+/* Windows that share no block cannot be compared: one block of all mends it. */
+static void add_deciding(const struct sz_sweep *sweep, struct sz_next *next)
+{
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		if (sz_setting_decides(&sweep->setting[i]))
+			again(next, sweep->setting[i].workers);
+	}
+}
+
 /* After the ascent alone nothing is known of the noise: repeat what may be
  * the answer, and what stands just below it. A setting far below the best
  * keeps its one window and is judged by the noise of the others. */
@@ -109,7 +118,11 @@ void sz_advise_next(const struct sz_sweep *sweep, struct sz_next *next)
 		return;
 	}
 	add_disturbed(sweep, next);
-	if (sz_select_setting(sweep, &selection, NULL) < 0 || selection.count < 2)
+	if (sz_select_setting(sweep, &selection, NULL) < 0) {
+		add_deciding(sweep, next);
+		return;
+	}
+	if (selection.count < 2)
 		return;
 	if (selection.df == 0) {
 		add_promising(&selection, next);

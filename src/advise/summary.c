@@ -85,6 +85,8 @@ static void copy_counts(const struct group *group, struct sz_window *window)
 		window->errors += one->errors;
 		window->unfinished += one->unfinished;
 		window->stale += one->stale;
+		if (one->error_status)
+			window->error_status = one->error_status;
 		window->server_closed += one->server_closed;
 		window->reconnects += one->reconnects;
 		window->disturbed |= one->disturbed;

@@ -51,11 +51,13 @@ static void judge_errors(struct sz_setting *setting)
 	if (window->ok > 0 && failed <= SZ_ERROR_RATIO * attempts)
 		return;
 	setting->verdict = SZ_INFEASIBLE;
+	char how[80] = "";
+	if (window->stale > window->errors)
+		snprintf(how, sizeof(how), ": kept-alive connections were closed instead");
+	else if (window->error_status)
+		snprintf(how, sizeof(how), ": the service answers %d", window->error_status);
 	snprintf(setting->why_infeasible, sizeof(setting->why_infeasible),
-		 "%.0f of %.0f requests failed%s", failed, attempts,
-		 window->stale > window->errors
-			 ? ": the service closed kept-alive connections instead of answering"
-			 : "");
+		 "%.0f of %.0f requests failed%s", failed, attempts, how);
 }
 
 bool sz_is_unsaturated(const struct sz_sweep *sweep, const struct sz_window *window)
@@ -213,7 +215,8 @@ static enum sz_status no_answer(const struct sz_sweep *sweep)
 {
 	if (sweep->interrupted)
 		return SZ_STATUS_INTERRUPTED;
-	return any_disturbed(sweep) ? SZ_STATUS_UNTRUSTWORTHY : SZ_STATUS_NO;
+	bool noise = any_disturbed(sweep) || sweep->advice.incomparable;
+	return noise ? SZ_STATUS_UNTRUSTWORTHY : SZ_STATUS_NO;
 }
 
 static void conclude(struct sz_sweep *sweep)
@@ -227,6 +230,7 @@ static void conclude(struct sz_sweep *sweep)
 		return;
 	}
 	bool comparable = sz_select_setting(sweep, &selection, NULL) == 0;
+	advice->incomparable = !comparable;
 	if (comparable)
 		sz_copy_verdicts(sweep, &selection);
 	if (sz_smallest_is_enough(sweep))

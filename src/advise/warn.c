@@ -343,6 +343,16 @@ static void warn_stall(struct sz_sweep *sweep)
 	}
 }
 
+static void warn_incomparable(struct sz_sweep *sweep)
+{
+	if (sweep->advice.incomparable && !sweep->advice.recommended)
+		remedy(warn(&sweep->advice, "incomparable",
+			    "the undisturbed windows of different settings lie too far apart in "
+			    "time to "
+			    "be compared"),
+		       "give it more time (--budget), or a quieter machine");
+}
+
 static void warn_knob(struct sz_sweep *sweep)
 {
 	if (!sweep->advice.knob_does_nothing)
@@ -397,7 +407,7 @@ void sz_warn_all(struct sz_sweep *sweep)
 		warn_worker_count, warn_client,    warn_oversubscribed, warn_loopback,
 		warn_range,        warn_start,     warn_limits,         warn_falling,
 		warn_superlinear,  warn_blind,     warn_alone,          warn_attached,
-		warn_failures,     warn_stall,     warn_knob,
+		warn_failures,     warn_stall,     warn_knob,           warn_incomparable,
 	};
 	for (size_t i = 0; i < SZ_ARRAY_LEN(checks); i++)
 		checks[i](sweep);

@@ -112,7 +112,7 @@ static const struct sz_opt sweep_options[] = {
 static const char *const sweep_examples[] = {
 	"sizeup sweep --workers 1,2,4 --url '/cpu?ms=20' -- sizeup serve --workers {workers} "
 	"--port {port}",
-	"sizeup sweep --url / -- /usr/bin/python3 -m uvicorn --app-dir examples/uvicorn "
+	"sizeup sweep --url '/io?ms=20' -- /usr/bin/python3 -m uvicorn --app-dir examples/uvicorn "
 	"--workers {workers} --port {port} app:app",
 	"sizeup sweep --env WORKERS={workers} --env PORT={port} --url '/io?ms=20' -- sh -c 'exec "
 	"sizeup serve --workers $WORKERS --port $PORT'",

@@ -32,6 +32,8 @@ static const char welcome[] =
 	"\n"
 	"All commands: sizeup --help\n";
 
+static const char *const first_examples[] = {"sizeup demo", "sizeup sweep --help"};
+
 static const char exit_codes[] =
 	"\nExit status: 0 answered, 1 the answer is no, 2 the command line is wrong,\n"
 	"3 the service or the machine failed, 4 the measurement is not trustworthy,\n"
@@ -53,6 +55,11 @@ static void list_commands(struct sz_buf *out)
 		    "\nOptions:\n  --help     this text; sizeup COMMAND --help for one command\n"
 		    "  --version  the version\n\nExamples:\n  sizeup demo\n  sizeup sweep "
 		    "--help\n");
+	for (size_t i = 0; i < SZ_ARRAY_LEN(first_examples); i++) {
+		sz_buf_puts(out, "  ");
+		sz_opt_example(first_examples[i], sz_cli_program, out);
+		sz_buf_puts(out, "\n");
+	}
 	sz_buf_puts(out, exit_codes);
 }
 

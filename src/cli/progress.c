@@ -26,6 +26,12 @@ void sz_cli_plan(const struct sz_sweep_config *config, struct sz_buf *out)
 	sz_buf_puts(out, "Plan: workers");
 	for (size_t i = 0; i < config->workers.count; i++)
 		sz_buf_printf(out, "%s%u", i ? ", " : " ", config->workers.value[i]);
+	for (size_t i = 0; i < config->documented.count; i++)
+		sz_buf_printf(out, ", %u (documented)", config->documented.value[i]);
+	if (config->current)
+		sz_buf_printf(out, ", %u (current)", config->current);
+	if (config->least > 1)
+		sz_buf_printf(out, ", %u (--min)", config->least);
 	sz_buf_printf(out, " under %u clients; a first answer after about %.0f to %.0f s",
 		      config->load.clients, least_s, most_s);
 	if (!config->ascent_only)
@@ -33,6 +39,8 @@ void sz_cli_plan(const struct sz_sweep_config *config, struct sz_buf *out)
 			      ", then repeats until it is decided, for %.0f s or %u windows at "
 			      "most",
 			      sz_ns_to_s(config->budget_ns), config->budget_windows);
+	if (config->soak_ns)
+		sz_buf_printf(out, ", and %.0f s of soak", sz_ns_to_s(config->soak_ns));
 	sz_buf_puts(out, "\n");
 }
 
@@ -101,8 +109,9 @@ static void tell_step(void *arg, const struct sz_sweep *sweep, const struct sz_p
 	if (now->step == SZ_STEP_CALIBRATE)
 		fprintf(stderr, "  %s …", words[now->step]);
 	else
-		fprintf(stderr, "  window %zu, %u workers: %s, about %.0f s …", sweep->visit_count,
-			sweep->setting[now->setting].workers, words[now->step],
+		fprintf(stderr, "  window %zu, %u worker%s: %s, about %.0f s …", sweep->visit_count,
+			sweep->setting[now->setting].workers,
+			sweep->setting[now->setting].workers == 1 ? "" : "s", words[now->step],
 			now->expected_s < 1 ? 1.0 : now->expected_s);
 	fflush(stderr);
 }

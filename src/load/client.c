@@ -117,6 +117,8 @@ static void complete(struct sz_client *client, uint64_t now_ns)
 	client->failures = 0;
 	if (!response->keep_alive)
 		client->peer_closed = true;
+	if (!ok && client->counted)
+		load->result.error_status = response->status;
 	sz_load_note_answer(load, client, ok, now_ns);
 	settle(client, ok ? SZ_OUTCOME_OK : SZ_OUTCOME_HTTP_ERROR, now_ns);
 	if (client->peer_closed || client->answers == load->config.reconnect_every ||

@@ -156,6 +156,7 @@ struct sz_load_result {
 	uint64_t body_bytes; /* of ok responses */
 	struct sz_load_error errors[SZ_LOAD_ERRORS_MAX];
 	size_t error_count;
+	int error_status;      /* of the last http_error; 0: none */
 	uint64_t errors_other; /* errors beyond the table's room */
 
 	/* From sending, in bursts from the scheduled instant. */

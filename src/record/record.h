@@ -47,6 +47,7 @@ struct sz_window {
 	uint64_t sent, ok, errors; /* requests of the window; errors: sent but not ok, and
 				    * connects that failed; stale and unfinished apart */
 	uint64_t unfinished, stale;
+	int error_status;      /* of the last HTTP error; 0: none */
 	double throughput_rps; /* ok only */
 	double latency_mean_ms, latency_p50_ms, latency_p90_ms, latency_p95_ms, latency_p99_ms,
 		latency_max_ms;
@@ -184,6 +185,7 @@ struct sz_advice {
 	char reason[400];
 	char reach[200]; /* for which numbers of clients it holds; "" when not tried */
 	struct sz_memory_budget memory;
+	bool incomparable;      /* undisturbed windows that share no block */
 	bool knob_does_nothing; /* as many workers at every setting */
 	bool saturated;         /* the load saturates the service at its smallest setting */
 	enum sz_class limit;

@@ -65,7 +65,7 @@ static void put_interval(const struct sz_setting *s, char cell[CELL])
 static void put_windows(const struct sz_setting *s, char cell[CELL])
 {
 	if (s->disturbed)
-		snprintf(cell, CELL, "%u-%u", s->windows, s->disturbed);
+		snprintf(cell, CELL, "%u of %u", s->windows - s->disturbed, s->windows);
 	else
 		snprintf(cell, CELL, "%u", s->windows);
 }
@@ -143,26 +143,26 @@ static void put_connections(const struct sz_setting *s, char cell[CELL])
 		snprintf(cell, CELL, "%u-%u", least, most);
 }
 
-/* Two lines of titles keep the table within 120 columns. */
-static const struct {
-	const char *over, *title;
+struct column {
+	const char *title;
 	put_fn *put;
-} columns[] = {
-	{"", "workers", put_workers},
-	{"win-", "dows", put_windows},
-	{"", "req/s", put_throughput},
-	{"", "+-", put_interval},
-	{"speed", "-up", put_speedup},
-	{"effi-", "ciency", put_efficiency},
-	{"", "p50", put_p50},
-	{"", "p99", put_p99},
-	{"", "slowest", put_slowest},
-	{"", "errors", put_errors},
-	{"CPU per", "request", put_cpu},
-	{"in flight", "/worker", put_in_flight},
-	{"memory", "total", put_memory},
-	{"memory", "/worker", put_memory_each},
-	{"connections", "/worker", put_connections},
+};
+
+/* Two tables, each narrower than most terminals. */
+static const struct column speed_columns[] = {
+	{"workers", put_workers}, {"windows", put_windows},  {"req/s", put_throughput},
+	{"+-", put_interval},     {"speed-up", put_speedup}, {"efficiency", put_efficiency},
+	{"p50", put_p50},         {"p99", put_p99},          {"slowest", put_slowest},
+	{"errors", put_errors},
+};
+
+static const struct column cost_columns[] = {
+	{"workers", put_workers},
+	{"CPU/request", put_cpu},
+	{"in flight/worker", put_in_flight},
+	{"memory", put_memory},
+	{"memory/worker", put_memory_each},
+	{"connections/worker", put_connections},
 };
 
 /* The marks of the first column, as far as they were used. */
@@ -177,16 +177,14 @@ static void put_legend(const struct sz_sweep *sweep, struct sz_buf *out)
 		sz_buf_puts(out, "! disturbed from outside: does not decide\n");
 }
 
-static void put_table(const struct sz_sweep *sweep, struct sz_buf *out)
+static void put_table(const struct sz_sweep *sweep, const struct column *columns, size_t count,
+		      struct sz_buf *out)
 {
 	__attribute__((cleanup(sz_table_fini))) struct sz_table table;
-	sz_table_init(&table, SZ_ARRAY_LEN(columns) + 1);
+	sz_table_init(&table, count + 1);
 	/* A first column of one character marks the recommended row. */
 	sz_table_cell(&table, " ");
-	for (size_t c = 0; c < SZ_ARRAY_LEN(columns); c++)
-		sz_table_cell(&table, columns[c].over);
-	sz_table_cell(&table, " ");
-	for (size_t c = 0; c < SZ_ARRAY_LEN(columns); c++)
+	for (size_t c = 0; c < count; c++)
 		sz_table_cell(&table, columns[c].title);
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
@@ -195,13 +193,20 @@ static void put_table(const struct sz_sweep *sweep, struct sz_buf *out)
 		if (!setting->measured)
 			continue;
 		sz_table_cell(&table, chosen ? ">" : setting->window.disturbed ? "!" : " ");
-		for (size_t c = 0; c < SZ_ARRAY_LEN(columns); c++) {
+		for (size_t c = 0; c < count; c++) {
 			columns[c].put(setting, cell);
 			sz_table_cell(&table, cell);
 		}
 	}
 	sz_table_render(&table, 0, out);
+}
+
+static void put_tables(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	put_table(sweep, speed_columns, SZ_ARRAY_LEN(speed_columns), out);
 	put_legend(sweep, out);
+	sz_buf_puts(out, "\n");
+	put_table(sweep, cost_columns, SZ_ARRAY_LEN(cost_columns), out);
 }
 
 /* "Label   text", wrapped and hanging. */
@@ -218,7 +223,7 @@ static void put_line(struct sz_buf *out, const char *label, const char *text)
 static void put_machine(const struct sz_sweep *sweep, struct sz_buf *out)
 {
 	const struct sz_machine *machine = &sweep->machine;
-	char memory[SZ_UNIT_TEXT];
+	char memory[SZ_UNIT_TEXT], wait[SZ_UNIT_TEXT];
 	sz_autobuf struct sz_buf text = {0};
 	sz_buf_printf(&text, "%.4g cores (%s), %s of memory (%s)", machine->cores_allowed,
 		      machine->cores_from,
@@ -232,7 +237,8 @@ static void put_machine(const struct sz_sweep *sweep, struct sz_buf *out)
 	sz_buf_printf(&text, "%u clients, each with one request in flight, on %s", sweep->clients,
 		      sweep->url);
 	if (!isnan(sweep->alone_latency_ms))
-		sz_buf_printf(&text, "; one client alone waits %.3g ms", sweep->alone_latency_ms);
+		sz_buf_printf(&text, "; one client alone waits %s",
+			      sz_format_duration(wait, sweep->alone_latency_ms * 1e6));
 	put_line(out, "Load", sz_buf_text(&text));
 }
 
@@ -363,7 +369,7 @@ void sz_report_sweep_text(const struct sz_sweep *sweep, struct sz_buf *out)
 	}
 	put_machine(sweep, out);
 	sz_buf_puts(out, "\n");
-	put_table(sweep, out);
+	put_tables(sweep, out);
 	sz_buf_puts(out, "\n");
 	put_recommendation(sweep, out);
 	put_compared(sweep, out);
