@@ -61,6 +61,7 @@ static const struct sz_column visit_columns[] = {
 	WINDOW(errors, COUNT),
 	WINDOW(unfinished, COUNT),
 	WINDOW(stale, COUNT),
+	WINDOW(error_status, UNSIGNED),
 	WINDOW(throughput_rps, REAL),
 	WINDOW(latency_mean_ms, REAL),
 	WINDOW(latency_p50_ms, REAL),

@@ -60,7 +60,7 @@ enum sz_column_type {
 	SZ_COLUMN_REAL,     /* double; NaN is NULL */
 	SZ_COLUMN_INTEGER,  /* int64_t; negative is NULL */
 	SZ_COLUMN_COUNT,    /* uint64_t */
-	SZ_COLUMN_UNSIGNED, /* unsigned, uint32_t or an enum */
+	SZ_COLUMN_UNSIGNED, /* unsigned, uint32_t, an enum, an int that is never negative */
 	SZ_COLUMN_BOOL,
 	SZ_COLUMN_TEXT, /* char array */
 };
