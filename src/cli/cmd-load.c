@@ -117,9 +117,9 @@ static int exit_status(const struct sz_load_report *report)
 {
 	if (report->result->interrupted)
 		return SZ_INTERRUPTED;
-	if (report->result->outcomes[SZ_OUTCOME_OK] == 0)
+	if (report->result->sent && report->result->outcomes[SZ_OUTCOME_OK] == 0)
 		return SZ_MACHINE;
-	return report->reason_count ? SZ_UNTRUSTED : SZ_OK;
+	return report->judgement->count ? SZ_UNTRUSTED : SZ_OK;
 }
 
 static int show(const struct load_options *options, const struct sz_load_config *config,
@@ -127,14 +127,16 @@ static int show(const struct load_options *options, const struct sz_load_config 
 {
 	sz_autobuf struct sz_buf view = {0};
 	char host[272];
-	struct sz_load_report report = {.config = config,
+	struct sz_load_judgement judgement;
+	struct sz_load_report report = {.judgement = &judgement,
+					.config = config,
 					.users = (unsigned)options->users,
 					.result = result};
 	snprintf(report.url, sizeof(report.url), "http://%s%.200s",
 		 sz_url_host_header(&config->url, host), config->url.target);
 	if (result->duration_ns == 0)
 		return sz_err_set(err, SZ_INTERRUPTED, 0, "interrupted before the window opened");
-	sz_load_judge(&report);
+	sz_load_judge(config, result, &judgement);
 	if (options->json)
 		sz_report_load_json(&report, &view);
 	else

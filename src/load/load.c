@@ -141,21 +141,37 @@ static bool interrupted(struct sz_load *load)
 	return load->interrupted;
 }
 
-static int lead_in(struct sz_load *load, uint64_t least_ns, struct sz_err *err)
+static void forget_answers(struct sz_load *load)
 {
-	if (interrupted(load))
-		return 0;
 	load->answered = 0;
 	for (unsigned i = 0; i < load->config.clients; i++)
 		load->clients[i].answered = false;
-	if (in_bursts(load))
-		return sz_burst_warm_up(load, least_ns, err);
+}
+
+static int warm_up_bursts(struct sz_load *load, struct sz_err *err)
+{
+	if (interrupted(load))
+		return 0;
+	forget_answers(load);
+	if (sz_burst_warm_up(load, load->config.warmup_ns, err) < 0)
+		return -1;
+	return load->answered || load->interrupted ? 0 : sz_load_no_answer_error(load, err);
+}
+
+/* What is in flight since priming goes on into the loop. */
+static int lead_in(struct sz_load *load, struct sz_err *err)
+{
+	if (interrupted(load))
+		return 0;
+	forget_answers(load);
 	uint64_t now_ns = sz_now_ns();
-	sz_load_begin_stage(load, SZ_STAGE_LEAD_IN, now_ns + least_ns,
+	sz_load_begin_stage(load, SZ_STAGE_LEAD_IN, now_ns + load->config.warmup_ns,
 			    now_ns + load->config.timeout_ns);
 	for (unsigned i = 0; i < load->config.clients; i++)
 		sz_client_go(&load->clients[i]);
-	return sz_load_run_stage(load, err);
+	if (sz_load_run_stage(load, err) < 0)
+		return -1;
+	return load->answered || load->interrupted ? 0 : sz_load_no_answer_error(load, err);
 }
 
 static int drain(struct sz_load *load, struct sz_err *err)
@@ -173,15 +189,12 @@ int sz_load_open(struct sz_load *load, struct sz_err *err)
 {
 	if (load->config.connect == SZ_CONNECT_PACED && prime(load, err) < 0)
 		return -1;
-	if (lead_in(load, load->config.warmup_ns, err) < 0)
-		return -1;
-	unsigned answered = load->answered;
-	if (drain(load, err) < 0)
+	if (in_bursts(load) && (warm_up_bursts(load, err) < 0 || drain(load, err) < 0))
 		return -1;
 	if (load->interrupted)
 		return sz_err_set(err, SZ_INTERRUPTED, 0,
 				  "interrupted while the clients connected");
-	return answered ? 0 : sz_load_no_answer_error(load, err);
+	return 0;
 }
 
 /* Windows */
@@ -261,7 +274,7 @@ int sz_load_window(struct sz_load *load, const struct sz_load_span *span,
 {
 	memset(&load->result, 0, sizeof(load->result));
 	load->result.error_ratio = INFINITY;
-	if (!in_bursts(load) && lead_in(load, 0, err) < 0)
+	if (!in_bursts(load) && lead_in(load, err) < 0)
 		return -1;
 	if (!interrupted(load)) {
 		if (count(load, span, err) < 0 || tail(load, err) < 0)

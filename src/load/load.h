@@ -17,15 +17,14 @@
  *
  * open    connects the clients. Paced: the next connection opens after the
  *         previous one's first response (at most 250 ms later), so nobody
- *         starves in the backlog. Burst: all at once. Then all clients loop
- *         until each has had one response under the full load.
+ *         starves in the backlog. Burst: all at once, when the window begins.
  * window  counts the attempts *sent* in [t0, t1). The clients keep looping
  *         after t1, uncounted, until every counted attempt is settled, at the
  *         latest by its time-out: stopping the load at t1 would flatter the
  *         latency of what is still queued. Only an interruption leaves
  *         attempts `unfinished`, with their age as a lower bound.
- *         A lead-in comes first: all clients loop, uncounted, until each was
- *         answered, for timeout_ns at most; then t0 is now.
+ *         A lead-in comes first: all clients loop, uncounted, for warmup_ns
+ *         and until each was answered, for timeout_ns at most; then t0 is now.
  *         Between windows, and in sz_load_free, nothing is in flight: the
  *         clients drain, connections stay open.
  *
@@ -81,7 +80,7 @@ struct sz_load_config {
 			    * that come while a round lasts are left out */
 	uint64_t reconnect_every; /* responses per connection; 0: as long as the server lets us */
 	uint64_t timeout_ns;      /* per request, and per connect */
-	uint64_t warmup_ns;       /* least time under full load before open() returns */
+	uint64_t warmup_ns;       /* least time under full load before t0 */
 };
 
 enum sz_outcome {
@@ -194,10 +193,9 @@ struct sz_load;
  * names the number needed. */
 int sz_load_new(const struct sz_load_config *config, struct sz_load **load, struct sz_err *err);
 
-/* Connect and warm up. 0 also when some clients never got an answer (the
- * window says how many did). -1 when none did, or as soon as the first client
- * fails before anybody was answered: SZ_MACHINE with the errno. SZ_INTERRUPTED
- * when a stop was requested. After -1 only sz_load_free() may follow. */
+/* Connect, as far as connections are paced. -1 as soon as the first client fails
+ * before anybody was answered: SZ_MACHINE with the errno. SZ_INTERRUPTED when a
+ * stop was requested. After -1 only sz_load_free() may follow. */
 int sz_load_open(struct sz_load *load, struct sz_err *err);
 
 enum sz_edge {
@@ -231,7 +229,9 @@ struct sz_load_span {
 
 #define SZ_LOAD_POLL_NS UINT64_C(200000000)
 
-/* One counted window; see the top. 0 also when interrupted: before t0, then
+/* One counted window; see the top. -1 (SZ_MACHINE) when nobody was answered in
+ * the lead-in; 0 also when some clients were not, which clients_answered tells.
+ * After -1 only sz_load_free() may follow. 0 also when interrupted: before t0, then
  * duration and counts are 0 and at_edge was not called; or later, then t1 is
  * that moment at the latest and what was in flight is unfinished. */
 int sz_load_window(struct sz_load *load, const struct sz_load_span *span,

@@ -14,9 +14,9 @@ static const char *status(const struct sz_load_report *report)
 {
 	if (report->result->interrupted)
 		return "interrupted";
-	if (report->result->outcomes[SZ_OUTCOME_OK] == 0)
+	if (report->result->sent && report->result->outcomes[SZ_OUTCOME_OK] == 0)
 		return "failed";
-	return report->reason_count ? "untrustworthy" : "answered";
+	return report->judgement->count ? "untrustworthy" : "answered";
 }
 
 static json_t *counts(const struct sz_load_result *result)
@@ -100,7 +100,8 @@ static json_t *client(const struct sz_load_report *report)
 	return json_pack("{s:o, s:o, s:b, s:o}", "cpu_s", sz_json_number(cpu_s),
 			 "cpu_us_per_request",
 			 sz_json_number(result->sent ? cpu_s * 1e6 / sent : SZ_NAN), "saturated",
-			 (int)(sz_load_client_cores(report) >= SZ_LOAD_CLIENT_CORES_MOST),
+			 (int)(sz_load_client_cores(report->config, report->result) >=
+			       SZ_LOAD_CLIENT_CORES_MOST),
 			 "epoll_waits_per_request",
 			 sz_json_number(result->sent ? (double)result->epoll_waits / sent
 						     : SZ_NAN));
@@ -109,8 +110,8 @@ static json_t *client(const struct sz_load_report *report)
 static json_t *reasons(const struct sz_load_report *report)
 {
 	json_t *array = json_array();
-	for (size_t i = 0; i < report->reason_count; i++)
-		json_array_append_new(array, json_string(report->reasons[i]));
+	for (size_t i = 0; i < report->judgement->count; i++)
+		json_array_append_new(array, json_string(report->judgement->reasons[i]));
 	return array;
 }
 
@@ -148,7 +149,7 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 			    sz_json_number(sz_ns_to_ms(result->longest_gap_ns)));
 	json_object_set_new(document, "connections", connections(report));
 	json_object_set_new(document, "client", client(report));
-	json_object_set_new(document, "trustworthy", json_boolean(report->reason_count == 0));
+	json_object_set_new(document, "trustworthy", json_boolean(report->judgement->count == 0));
 	json_object_set_new(document, "reasons", reasons(report));
 	sz_json_write(document, out);
 }

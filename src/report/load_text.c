@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A load run as text, and the judgement whether its numbers can be trusted.
+ * A load run as text.
  */
 #include "report/report.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,53 +15,9 @@
 
 enum { COLUMNS = 88, INDENT = 14 };
 
-__attribute__((format(printf, 2, 3))) static void distrust(struct sz_load_report *report,
-							   const char *fmt, ...)
-{
-	if (report->reason_count == SZ_ARRAY_LEN(report->reasons))
-		return;
-	va_list args;
-	va_start(args, fmt);
-	vsnprintf(report->reasons[report->reason_count++], sizeof(report->reasons[0]), fmt, args);
-	va_end(args);
-}
-
 static bool in_bursts(const struct sz_load_report *report)
 {
 	return report->config->arrivals == SZ_ARRIVALS_BURST;
-}
-
-double sz_load_client_cores(const struct sz_load_report *report)
-{
-	const struct sz_load_result *result = report->result;
-	uint64_t busy_ns = 0;
-	for (size_t i = 0; i < result->round_count; i++)
-		busy_ns += result->rounds[i].slowest_ns;
-	if (!in_bursts(report) || busy_ns == 0)
-		busy_ns = result->duration_ns;
-	return (double)result->client_cpu_ns / (double)busy_ns;
-}
-
-void sz_load_judge(struct sz_load_report *report)
-{
-	const struct sz_load_result *result = report->result;
-	double cores = sz_load_client_cores(report);
-	report->reason_count = 0;
-	if (!sz_load_counts_ok(result))
-		distrust(report, "the counts do not add up: this is a bug of sizeup");
-	if (cores >= SZ_LOAD_CLIENT_CORES_MOST)
-		distrust(report,
-			 "the load generator used %.0f %% of a core: it may be the limit, not the "
-			 "service",
-			 cores * 100);
-	if (result->clients_answered < report->config->clients)
-		distrust(report, "only %u of %u clients ever had an answer before the window",
-			 result->clients_answered, report->config->clients);
-	if (result->rounds_failed)
-		distrust(report,
-			 "in %zu of %zu rounds a call failed: how long the slowest takes is only a "
-			 "lower bound there",
-			 result->rounds_failed, result->round_count);
 }
 
 static void put_label(struct sz_buf *out, const char *label)
@@ -168,7 +123,7 @@ static void put_client(struct sz_buf *out, const struct sz_load_report *report)
 		      "request\n",
 		      (double)result->client_cpu_ns / 1e3 /
 			      (double)(result->sent ? result->sent : 1),
-		      sz_load_client_cores(report) * 100,
+		      sz_load_client_cores(report->config, report->result) * 100,
 		      (double)result->epoll_waits / (double)(result->sent ? result->sent : 1));
 }
 
@@ -191,9 +146,9 @@ void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out
 	if (!in_bursts(report))
 		put_gap(out, result);
 	put_client(out, report);
-	for (size_t i = 0; i < report->reason_count; i++) {
-		put_label(out, "Not trustworthy");
-		sz_buf_wrap(out, report->reasons[i], INDENT, COLUMNS);
+	for (size_t i = 0; i < report->judgement->count; i++) {
+		put_label(out, "Beware");
+		sz_buf_wrap(out, report->judgement->reasons[i], INDENT, COLUMNS);
 		sz_buf_puts(out, "\n");
 	}
 }

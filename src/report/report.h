@@ -6,6 +6,7 @@
 #ifndef SZ_REPORT_REPORT_H
 #define SZ_REPORT_REPORT_H
 
+#include "advise/load.h"
 #include "base/buf.h"
 #include "load/load.h"
 #include "record/record.h"
@@ -22,17 +23,8 @@ struct sz_load_report {
 	const struct sz_load_result *result;
 	unsigned users; /* of bursts: the clients are shared among them */
 	char url[512];
-	char reasons[4][200]; /* why it is not trustworthy */
-	size_t reason_count;
+	const struct sz_load_judgement *judgement;
 };
-
-/* Cores that the load generator used while it had requests in flight: in a burst
- * it rests between the rounds. */
-double sz_load_client_cores(const struct sz_load_report *report);
-#define SZ_LOAD_CLIENT_CORES_MOST 0.8
-
-/* Fill report->reasons from the numbers. Pure. */
-void sz_load_judge(struct sz_load_report *report);
 
 void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out);
 void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "advise/load.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+
+/* A first SYN that found the listen queue full is sent again after 1 s. */
+#define SYN_RETRY_NS (SZ_NS_PER_S * 9 / 10)
+/* A window must hold several times the latency, or its ends decide. */
+#define WINDOW_LATENCIES 3
+
+__attribute__((format(printf, 2, 3))) static void distrust(struct sz_load_judgement *judgement,
+							   const char *fmt, ...)
+{
+	if (judgement->count == SZ_LOAD_REASONS_MAX)
+		return;
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(judgement->reasons[judgement->count++], sizeof(judgement->reasons[0]), fmt, args);
+	va_end(args);
+}
+
+double sz_load_client_cores(const struct sz_load_config *config,
+			    const struct sz_load_result *result)
+{
+	uint64_t busy_ns = 0;
+	for (size_t i = 0; i < result->round_count; i++)
+		busy_ns += result->rounds[i].slowest_ns;
+	if (config->arrivals != SZ_ARRIVALS_BURST || busy_ns == 0)
+		busy_ns = result->duration_ns;
+	return (double)result->client_cpu_ns / (double)busy_ns;
+}
+
+static void judge_client(const struct sz_load_config *config, const struct sz_load_result *result,
+			 struct sz_load_judgement *judgement)
+{
+	double cores = sz_load_client_cores(config, result);
+	if (!sz_load_counts_ok(result))
+		distrust(judgement, "the counts do not add up: this is a bug of sizeup");
+	if (cores >= SZ_LOAD_CLIENT_CORES_MOST)
+		distrust(judgement,
+			 "the load generator used %.0f %% of a core: it may be the limit, not the "
+			 "service",
+			 cores * 100);
+}
+
+static void judge_connections(const struct sz_load_config *config,
+			      const struct sz_load_result *result,
+			      struct sz_load_judgement *judgement)
+{
+	char slowest[SZ_UNIT_TEXT];
+	if (result->clients_answered < config->clients)
+		distrust(judgement, "only %u of %u clients had an answer before the window",
+			 result->clients_answered, config->clients);
+	if (result->connect.count && result->connect.max_ns >= SYN_RETRY_NS)
+		distrust(judgement,
+			 "connecting took up to %s: the service's listen queue was full (raise its "
+			 "backlog, or use fewer clients)",
+			 sz_format_duration(slowest, (double)result->connect.max_ns));
+}
+
+static void judge_window(const struct sz_load_config *config, const struct sz_load_result *result,
+			 struct sz_load_judgement *judgement)
+{
+	char latency[SZ_UNIT_TEXT];
+	double mean_ns = sz_hist_mean_ns(&result->latency[SZ_OUTCOME_OK]);
+	if (config->arrivals == SZ_ARRIVALS_BURST)
+		return;
+	if (result->sent == 0)
+		distrust(judgement, "no request was sent within the window: all clients waited for "
+				    "earlier ones (a longer --duration)");
+	else if (mean_ns * WINDOW_LATENCIES > (double)result->duration_ns)
+		distrust(judgement,
+			 "the window is shorter than %d times the mean latency of %s (a longer "
+			 "--duration)",
+			 WINDOW_LATENCIES, sz_format_duration(latency, mean_ns));
+}
+
+void sz_load_judge(const struct sz_load_config *config, const struct sz_load_result *result,
+		   struct sz_load_judgement *judgement)
+{
+	judgement->count = 0;
+	judge_client(config, result, judgement);
+	judge_connections(config, result, judgement);
+	judge_window(config, result, judgement);
+	if (result->rounds_failed)
+		distrust(judgement,
+			 "in %zu of %zu rounds a call failed: how long the slowest takes is only a "
+			 "lower bound there",
+			 result->rounds_failed, result->round_count);
+}

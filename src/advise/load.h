@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whether the numbers of a load run can be trusted.
+ */
+#ifndef SZ_ADVISE_LOAD_H
+#define SZ_ADVISE_LOAD_H
+
+#include "load/load.h"
+
+#define SZ_LOAD_REASONS_MAX 8
+
+struct sz_load_judgement {
+	char reasons[SZ_LOAD_REASONS_MAX][240]; /* why not */
+	size_t count;                           /* 0: they can */
+};
+
+/* Pure. The result must be of a window that has opened. */
+void sz_load_judge(const struct sz_load_config *config, const struct sz_load_result *result,
+		   struct sz_load_judgement *judgement);
+
+/* Cores that the load generator used while it was at work: in bursts, within
+ * the rounds. From SZ_LOAD_CLIENT_CORES_MOST on it may itself be the limit. */
+double sz_load_client_cores(const struct sz_load_config *config,
+			    const struct sz_load_result *result);
+#define SZ_LOAD_CLIENT_CORES_MOST 0.8
+
+#endif
