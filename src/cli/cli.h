@@ -44,6 +44,23 @@ int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bo
  * setting, and on a terminal a live line of what goes on now. */
 int sz_cli_sweep(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err);
 
+/* What the command line says of the record. */
+struct sz_record_options {
+	const char *db; /* NULL: the user's own */
+	bool no_record, resume;
+};
+
+/* A new run in the store, or the one to resume, for a sweep that is described;
+ * says on stderr which, or why there is no record. -1 only when a run was to
+ * be resumed and cannot be. `options` are the values of the command's table. */
+int sz_cli_record_begin(const struct sz_record_options *record, const struct sz_command *spec,
+			const void *options, struct sz_sweep_config *config, struct sz_sweep *sweep,
+			struct sz_err *err);
+
+/* The run is over; status is that of sz_cli_sweep(). */
+void sz_cli_record_end(const struct sz_sweep_config *config, const struct sz_sweep *sweep,
+		       int status);
+
 /* Which service a sweep is about, as the user says it. */
 struct sz_cli_service {
 	const char *url, *ready; /* ready may be NULL */

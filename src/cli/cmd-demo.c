@@ -107,8 +107,7 @@ static int play(const struct scene *scene, struct sz_sweep *sweep, struct sz_err
 	if (fill_config(scene, &config, err) < 0)
 		return -1;
 	fprintf(stderr, "%s\n", scene->title);
-	int status = sz_cli_sweep(&config, sweep, err);
-	if (status < 0)
+	if (sz_sweep_describe(&config, sweep, err) < 0 || sz_cli_sweep(&config, sweep, err) < 0)
 		return -1;
 	snprintf(sweep->command, sizeof(sweep->command),
 		 "sizeup serve --workers {workers} --port {port}");

@@ -23,6 +23,7 @@ struct sweep_options {
 	struct sz_texts env;
 	const char *apply, *undo, *pid_file, *cgroup, *reset;
 	uint64_t hook_timeout_ns;
+	struct sz_record_options record;
 	bool quick, dry_run, json, owned;
 };
 
@@ -96,6 +97,12 @@ static const struct sz_opt sweep_options[] = {
 	{"stop-timeout", SZ_OPT_DURATION, AT(stop_timeout_ns), .arg = "TIME",
 	 .max = 600 * SZ_NS_PER_S, .fallback = "10s",
 	 .help = "how long it may take to stop before it is killed"},
+	{"db", SZ_OPT_TEXT, AT(record.db), .arg = "PATH",
+	 .help = "the file of records; $XDG_STATE_HOME/sizeup/history.db unless given"},
+	{"no-record", SZ_OPT_FLAG, AT(record.no_record), .help = "keep no record of this run"},
+	{"resume", SZ_OPT_FLAG, AT(record.resume),
+	 .help = "go on with the newest run that was killed or interrupted; the command line must "
+		 "be the same"},
 	{"dry-run", SZ_OPT_FLAG, AT(dry_run), .help = "print the plan and start nothing"},
 	{"json", SZ_OPT_FLAG, AT(json), .help = "print one JSON document instead of text"},
 	{"i-own-this-target", SZ_OPT_FLAG, AT(owned),
@@ -165,11 +172,16 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 	return sz_cli_fill_service(&service, config, err);
 }
 
-static int run_sweep(const struct sweep_options *options, const struct sz_sweep_config *config,
+static int run_sweep(const struct sweep_options *options, struct sz_sweep_config *config,
 		     struct sz_sweep *sweep, struct sz_err *err)
 {
 	sz_autobuf struct sz_buf view = {0};
+	if (sz_sweep_describe(config, sweep, err) < 0 ||
+	    sz_cli_record_begin(&options->record, &sz_cmd_sweep.spec, options, config, sweep, err) <
+		    0)
+		return -1;
 	int status = sz_cli_sweep(config, sweep, err);
+	sz_cli_record_end(config, sweep, status);
 	if (status < 0 && !options->json)
 		return -1;
 	if (options->json)

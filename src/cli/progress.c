@@ -10,7 +10,7 @@
 
 struct progress {
 	bool live;
-	size_t told; /* visits told so far */
+	size_t told; /* visits told so far, here or by the run that is resumed */
 };
 
 static void clear_line(const struct progress *progress)
@@ -90,6 +90,12 @@ static void tell_first_answer(const struct sz_sweep *sweep)
 		fputs("First answer: none yet\n", stderr);
 }
 
+static void tell_unrecorded(const struct progress *progress, const struct sz_sweep *sweep)
+{
+	clear_line(progress);
+	fprintf(stderr, "sizeup: warning: the record ends here: %s\n", sweep->unrecorded);
+}
+
 static void tell_step(void *arg, const struct sz_sweep *sweep, const struct sz_progress *now)
 {
 	static const char *const words[] = {
@@ -104,7 +110,9 @@ static void tell_step(void *arg, const struct sz_sweep *sweep, const struct sz_p
 	tell_visits(progress, sweep);
 	if (now->step == SZ_STEP_FIRST_ANSWER)
 		tell_first_answer(sweep);
-	if (!progress->live || now->step == SZ_STEP_FIRST_ANSWER)
+	if (now->step == SZ_STEP_UNRECORDED)
+		tell_unrecorded(progress, sweep);
+	if (!progress->live || now->step >= SZ_STEP_FIRST_ANSWER)
 		return;
 	clear_line(progress);
 	if (now->step == SZ_STEP_CALIBRATE)
@@ -128,7 +136,7 @@ static bool enough(void *arg)
 
 int sz_cli_sweep(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err)
 {
-	struct progress progress = {.live = isatty(STDERR_FILENO) == 1};
+	struct progress progress = {.live = isatty(STDERR_FILENO) == 1, .told = sweep->visit_count};
 	struct sz_sweep_config told = *config;
 	told.progress = tell_step;
 	told.arg = &progress;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a run has found: plain structs, filled by measure/, study/ and
- * advise/, shown by report/. No behaviour here but making and freeing them.
+ * advise/, kept by store.h, shown by report/. No behaviour here but making and
+ * freeing them.
  *
  * Units are in the names. A number that was not or could not be measured is
  * NaN (a double) or -1 (a byte count), and becomes null in JSON and "–" in
@@ -21,7 +22,7 @@
 #define SZ_NAN __builtin_nan("")
 
 /* Why a window does not count: external evidence only, never that its number
- * looked odd. */
+ * looked odd. Stored by their numbers: new ones go to the end. */
 enum sz_disturbance {
 	SZ_DISTURBED_FOREIGN_CPU, /* other programs used > 5 % of the allowed cores */
 	SZ_DISTURBED_STEAL,       /* the hypervisor took > 2 % */
@@ -77,7 +78,7 @@ struct sz_window {
 	uint32_t disturbed;            /* bit set of enum sz_disturbance */
 };
 
-/* Why a setting was visited. */
+/* Why a setting was visited. Stored by their numbers. */
 enum sz_purpose {
 	SZ_FOR_ASCENT, /* once each, upwards */
 	SZ_FOR_RACE,   /* again, in random order, until it is decided */
@@ -215,7 +216,8 @@ struct sz_sweep {
 	size_t visit_count, visit_cap;
 	char failure[600]; /* why nothing could be measured; "" when something could */
 	bool interrupted;
-	bool stopped_early; /* the ascent ended because more gained nothing */
+	bool stopped_early;   /* the ascent ended because more gained nothing */
+	char unrecorded[300]; /* why the store could not keep all of it; "" when it could */
 	struct sz_advice advice;
 };
 

@@ -9,6 +9,7 @@
 #include "load/load.h"
 #include "os/os.h"
 #include "record/record.h"
+#include "record/store.h"
 
 /* What the sweep is doing now. */
 enum sz_step {
@@ -19,6 +20,7 @@ enum sz_step {
 	SZ_STEP_AGAIN,     /* the window was disturbed: once more */
 	SZ_STEP_STOP,
 	SZ_STEP_FIRST_ANSWER, /* the ascent is over; sweep->advice holds the first answer */
+	SZ_STEP_UNRECORDED,   /* from here on nothing is stored; sweep->unrecorded says why */
 };
 
 struct sz_progress {
@@ -54,6 +56,8 @@ struct sz_sweep_config {
 	uint64_t budget_ns;       /* … or after so much time */
 	uint64_t soak_ns;         /* the recommended one under load for so long; 0: no soak */
 	uint64_t seed;            /* of the random order */
+	struct sz_store *store;   /* where each visit is kept; borrowed; NULL: nowhere */
+	int64_t run_id;           /* in the store */
 	sz_progress_fn *progress; /* may be NULL */
 	/* Asked between windows: true when the user has seen enough. May be NULL. */
 	bool (*enough)(void *arg);
@@ -67,6 +71,11 @@ struct sz_sweep_config {
 
 /* How long the ascent of a sweep takes: shortest and longest guess. */
 void sz_sweep_estimate_s(const struct sz_sweep_config *config, double *least_s, double *most_s);
+
+/* What is known before anything is measured: the load, the machine as sizeup
+ * itself sees it, the settings. *sweep must be initialised. */
+int sz_sweep_describe(const struct sz_sweep_config *config, struct sz_sweep *sweep,
+		      struct sz_err *err);
 
 /* Sweep one knob and conclude (advise/):
  *
@@ -84,8 +93,14 @@ void sz_sweep_estimate_s(const struct sz_sweep_config *config, double *least_s, 
  * A service that is not our child is changed by the apply command instead of
  * started, never signalled, and put back by undo at the end, whatever happened.
  *
- * *sweep must be initialised. 0 also when interrupted: sweep->interrupted is
- * set and what was finished is there. -1 when nothing could be measured. */
+ * Each visit is stored before the next begins; a store that fails is given up,
+ * not the sweep.
+ *
+ * *sweep must be described. When it holds the visits of a run that is resumed
+ * (sz_store_resume), none of them is made again: the ascent goes on after its
+ * last setting, the race with a new block. 0 also when interrupted:
+ * sweep->interrupted is set and what was finished is there. -1 when nothing
+ * could be measured. */
 int sz_sweep_run(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err);
 
 #endif

@@ -4,13 +4,16 @@
  */
 #include "study/study.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "advise/advise.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/stop.h"
+#include "os/limits.h"
 #include "stat/shuffle.h"
 #include "study/ceiling.h"
 #include "study/visit.h"
@@ -23,8 +26,8 @@ struct run {
 	struct sz_sweep *sweep;
 	struct sz_err *err;
 	uint64_t start_ns;
-	uint64_t random;
 	unsigned block;
+	struct sz_store *store; /* NULL once it has failed */
 };
 
 void sz_sweep_estimate_s(const struct sz_sweep_config *config, double *least_s, double *most_s)
@@ -33,6 +36,26 @@ void sz_sweep_estimate_s(const struct sz_sweep_config *config, double *least_s, 
 	double warmup_s = sz_ns_to_s(config->load.warmup_ns);
 	*least_s = settings * (1.0 + warmup_s + sz_ns_to_s(config->window_ns)) + 2.0;
 	*most_s = settings * (4.0 + warmup_s + sz_ns_to_s(sz_window_max_ns(config))) + 6.0;
+}
+
+/* --- the record --- */
+
+/* Keep the visit just made, or what else is known. A record that cannot be
+ * kept is given up: one with a gap would be resumed wrongly. */
+static void record(struct run *run, bool visited)
+{
+	struct sz_err err = {0};
+	struct sz_sweep *sweep = run->sweep;
+	int64_t id = run->config->run_id;
+	if (!run->store)
+		return;
+	int status = visited ? sz_store_visit(run->store, id, sweep, sweep->visit_count - 1, &err)
+			     : sz_store_update(run->store, id, sweep, &err);
+	if (status == 0)
+		return;
+	run->store = NULL;
+	snprintf(sweep->unrecorded, sizeof(sweep->unrecorded), "%.290s", err.message);
+	sz_sweep_report(run->config, sweep, SZ_STEP_UNRECORDED, 0, 0);
 }
 
 /* --- one visit, and what its failure means --- */
@@ -54,8 +77,10 @@ static enum went go(struct run *run, size_t setting, enum sz_purpose purpose)
 {
 	const struct sz_visit_plan plan = {setting, run->block, purpose};
 	struct sz_setting *noted = &run->sweep->setting[setting];
-	if (sz_visit_setting(run->config, run->sweep, &plan, run->err) == 0)
+	if (sz_visit_setting(run->config, run->sweep, &plan, run->err) == 0) {
+		record(run, true);
 		return WENT_WELL;
+	}
 	if (run->err->code == SZ_INTERRUPTED) {
 		run->sweep->interrupted = true;
 		return WENT_NO_FURTHER;
@@ -67,8 +92,10 @@ static enum went go(struct run *run, size_t setting, enum sz_purpose purpose)
 		return WENT_NO_FURTHER;
 	}
 	/* What did work before must not be lost by one bad start. */
-	if (purpose == SZ_FOR_ASCENT)
+	if (purpose == SZ_FOR_ASCENT) {
 		note_text(noted->failure, sizeof(noted->failure), run->err->message);
+		record(run, false);
+	}
 	return WENT_WRONG;
 }
 
@@ -79,30 +106,58 @@ static bool must_be_tried(const struct sz_setting *setting, unsigned least)
 	return setting->documented || setting->current || setting->workers == least;
 }
 
-/* Did the last visit gain anything over the one before? */
-static bool gained(const struct sz_sweep *sweep)
+/* The first visit of a setting that was made for this; NULL: there is none. */
+static const struct sz_visit *find_visit(const struct sz_sweep *sweep, size_t setting,
+					 enum sz_purpose purpose)
 {
-	if (sweep->visit_count < 2)
-		return true;
-	const struct sz_visit *last = &sweep->visits[sweep->visit_count - 1];
-	return last->window.throughput_rps > GAINS_NOTHING * last[-1].window.throughput_rps;
+	for (size_t i = 0; i < sweep->visit_count; i++) {
+		const struct sz_visit *visit = &sweep->visits[i];
+		if (visit->setting == setting && visit->purpose == purpose)
+			return visit;
+	}
+	return NULL;
+}
+
+/* Go there, unless a run that is resumed has done so. What the race added has
+ * its windows there. */
+static enum went climb(struct run *run, size_t setting)
+{
+	const struct sz_sweep *sweep = run->sweep;
+	if (sweep->setting[setting].failure[0])
+		return WENT_WRONG;
+	if (find_visit(sweep, setting, SZ_FOR_ASCENT) || find_visit(sweep, setting, SZ_FOR_RACE))
+		return WENT_WELL;
+	return go(run, setting, SZ_FOR_ASCENT);
+}
+
+/* How many steps in a row have gained nothing, after the one to this setting. */
+static unsigned count_gainless(const struct sz_sweep *sweep, size_t setting, unsigned gainless,
+			       double *before_rps)
+{
+	const struct sz_visit *visit = find_visit(sweep, setting, SZ_FOR_ASCENT);
+	if (!visit)
+		return gainless;
+	bool nothing = visit->window.throughput_rps <= GAINS_NOTHING * *before_rps;
+	*before_rps = visit->window.throughput_rps;
+	return nothing ? gainless + 1 : 0;
 }
 
 static enum went ascend(struct run *run)
 {
 	struct sz_sweep *sweep = run->sweep;
 	unsigned gainless = 0;
+	double before_rps = SZ_NAN;
 	for (size_t i = 0; i < sweep->setting_count; i++) {
-		bool over =
-			sweep->stopped_early && !must_be_tried(&sweep->setting[i], sweep->least);
-		enum went went = over ? WENT_WELL : go(run, i, SZ_FOR_ASCENT);
+		if (sweep->stopped_early && !must_be_tried(&sweep->setting[i], sweep->least))
+			continue;
+		enum went went = climb(run, i);
 		if (went == WENT_NO_FURTHER)
 			return went;
 		if (went == WENT_WRONG) {
 			sweep->stopped_early = true;
 			continue;
 		}
-		gainless = gained(sweep) ? 0 : gainless + 1;
+		gainless = count_gainless(sweep, i, gainless, &before_rps);
 		if (gainless >= GAINLESS_STEPS &&
 		    sweep->setting[i].workers >= 2 * sweep->machine.cores_allowed)
 			sweep->stopped_early = true;
@@ -121,25 +176,27 @@ static bool budget_is_spent(const struct run *run)
 }
 
 /* The settings of one block, in random order, by their counts of workers: an
- * index would move when an untested one is added. */
+ * index would move when an untested one is added. Seed and block alone decide
+ * the order, so a run that is resumed goes on like one that was not cut. */
 static size_t plan_block(struct run *run, const struct sz_next *next,
 			 unsigned workers[SZ_SETTINGS_MAX + SZ_UNTESTED_MAX])
 {
+	uint64_t random = run->config->seed + run->block;
 	size_t count = next->again_count;
 	memcpy(workers, next->again, count * sizeof(workers[0]));
 	for (size_t i = 0; i < next->untested_count; i++) {
 		if (sz_sweep_add_setting(run->sweep, next->untested[i]) < SZ_SETTINGS_MAX)
 			workers[count++] = next->untested[i];
 	}
-	sz_shuffle(workers, count, &run->random);
+	sz_shuffle(workers, count, &random);
 	return count;
 }
 
 static enum went run_block(struct run *run, const struct sz_next *next)
 {
 	unsigned workers[SZ_SETTINGS_MAX + SZ_UNTESTED_MAX];
-	size_t count = plan_block(run, next, workers);
 	run->block++;
+	size_t count = plan_block(run, next, workers);
 	for (size_t i = 0; i < count; i++) {
 		/* Already in its place: this only finds it. */
 		size_t setting = sz_sweep_add_setting(run->sweep, workers[i]);
@@ -181,6 +238,12 @@ static size_t next_larger(const struct sz_sweep *sweep, size_t setting)
 	return setting;
 }
 
+static enum went go_twice(struct run *run, size_t setting)
+{
+	return find_visit(run->sweep, setting, SZ_FOR_TWICE) ? WENT_WELL
+							     : go(run, setting, SZ_FOR_TWICE);
+}
+
 static enum went try_twice_the_clients(struct run *run)
 {
 	const struct sz_sweep *sweep = run->sweep;
@@ -189,17 +252,18 @@ static enum went try_twice_the_clients(struct run *run)
 	    budget_is_spent(run))
 		return WENT_WELL;
 	run->block++;
-	if (go(run, chosen, SZ_FOR_TWICE) == WENT_NO_FURTHER)
+	if (go_twice(run, chosen) == WENT_NO_FURTHER)
 		return WENT_NO_FURTHER;
 	size_t larger = next_larger(sweep, chosen);
-	return larger == chosen ? WENT_WELL : go(run, larger, SZ_FOR_TWICE);
+	return larger == chosen ? WENT_WELL : go_twice(run, larger);
 }
 
 /* Outside the budget: it was asked for. */
 static enum went soak(struct run *run)
 {
 	const struct sz_advice *advice = &run->sweep->advice;
-	if (run->config->soak_ns == 0 || !advice->recommended)
+	if (run->config->soak_ns == 0 || !advice->recommended ||
+	    find_visit(run->sweep, advice->setting, SZ_FOR_SOAK))
 		return WENT_WELL;
 	run->block++;
 	return go(run, advice->setting, SZ_FOR_SOAK);
@@ -259,6 +323,39 @@ static int list_settings(const struct sz_sweep_config *config, struct sz_sweep *
 	return 0;
 }
 
+static int describe_own_machine(const struct sz_os *os, struct sz_machine *machine,
+				struct sz_err *err)
+{
+	struct sz_limits limits;
+	if (sz_limits_read(os, getpid(), &limits, err) < 0)
+		return -1;
+	sz_describe_machine(&limits, machine);
+	return 0;
+}
+
+int sz_sweep_describe(const struct sz_sweep_config *config, struct sz_sweep *sweep,
+		      struct sz_err *err)
+{
+	describe_load(config, sweep);
+	sweep->seed = config->seed;
+	if (describe_own_machine(&config->os, &sweep->machine, err) < 0)
+		return -1;
+	return list_settings(config, sweep, err);
+}
+
+static enum went calibrate(struct run *run)
+{
+	struct sz_sweep *sweep = run->sweep;
+	if (!isnan(sweep->client_ceiling_rps))
+		return WENT_WELL;
+	sz_sweep_report(run->config, sweep, SZ_STEP_CALIBRATE, 0, 1.0);
+	if (sz_client_ceiling(run->config, &sweep->client_ceiling_rps, run->err) == 0)
+		return WENT_WELL;
+	sweep->interrupted = run->err->code == SZ_INTERRUPTED;
+	sz_err_wrap(run->err, "measuring the load generator");
+	return WENT_NO_FURTHER;
+}
+
 static enum went measure_all(struct run *run)
 {
 	struct sz_sweep *sweep = run->sweep;
@@ -288,6 +385,14 @@ static void undo(const struct sz_sweep_config *config, struct sz_sweep *sweep)
 		note_text(sweep->undo_failure, sizeof(sweep->undo_failure), err.message);
 }
 
+static unsigned last_block(const struct sz_sweep *sweep)
+{
+	unsigned last = 0;
+	for (size_t i = 0; i < sweep->visit_count; i++)
+		last = sweep->visits[i].block > last ? sweep->visits[i].block : last;
+	return last;
+}
+
 int sz_sweep_run(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err)
 {
 	/* Failures are told apart by their code even when the caller does not care. */
@@ -296,21 +401,14 @@ int sz_sweep_run(const struct sz_sweep_config *config, struct sz_sweep *sweep, s
 			  .sweep = sweep,
 			  .err = err ? err : &own,
 			  .start_ns = sz_now_ns(),
-			  .random = config->seed};
-	describe_load(config, sweep);
-	sweep->seed = config->seed;
-	if (list_settings(config, sweep, run.err) < 0)
-		return -1;
-	sz_sweep_report(config, sweep, SZ_STEP_CALIBRATE, 0, 1.0);
-	if (sz_client_ceiling(config, &sweep->client_ceiling_rps, run.err) < 0) {
-		if (run.err->code != SZ_INTERRUPTED)
-			return sz_err_wrap(run.err, "measuring the load generator");
-		sweep->interrupted = true;
-		return sz_advise_sweep(sweep, run.err);
+			  .block = last_block(sweep),
+			  .store = config->store};
+	enum went went = calibrate(&run);
+	if (went == WENT_WELL) {
+		went = measure_all(&run);
+		if (!config->argv)
+			undo(config, sweep);
 	}
-	enum went went = measure_all(&run);
-	if (!config->argv)
-		undo(config, sweep);
 	if (went == WENT_NO_FURTHER && !sweep->interrupted) {
 		note_text(sweep->failure, sizeof(sweep->failure), run.err->message);
 		sweep->advice.status = SZ_STATUS_FAILED;

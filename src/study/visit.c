@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "measure/measure.h"
-#include "os/limits.h"
 #include "target/target.h"
 
 /* One client alone: enough requests for a mean, soon over when they are slow. */
@@ -49,7 +48,7 @@ uint64_t sz_window_max_ns(const struct sz_sweep_config *config)
 	return config->window_ns > SZ_WINDOW_MAX_NS ? config->window_ns : SZ_WINDOW_MAX_NS;
 }
 
-static void describe_machine(const struct sz_limits *limits, struct sz_machine *machine)
+void sz_describe_machine(const struct sz_limits *limits, struct sz_machine *machine)
 {
 	struct utsname kernel;
 	machine->cores_allowed = limits->cores;
@@ -168,7 +167,7 @@ static int measure_setting(struct here *here, struct sz_err *err)
 	if (sz_limits_read(&config->os, sz_target_pid(here->target), &here->limits, err) < 0)
 		return -1;
 	/* The service's own limits: its command may narrow them (taskset). */
-	describe_machine(&here->limits, &here->sweep->machine);
+	sz_describe_machine(&here->limits, &here->sweep->machine);
 	if (join_own_cpus(here, err) < 0 || measure_gated(here, err) < 0 ||
 	    check_serves(here, err) < 0)
 		return -1;

@@ -6,6 +6,7 @@
 #ifndef SZ_STUDY_VISIT_H
 #define SZ_STUDY_VISIT_H
 
+#include "os/limits.h"
 #include "study/study.h"
 #include "target/target.h"
 
@@ -20,6 +21,8 @@ struct sz_visit_plan {
  * not be measured. err must not be NULL. */
 int sz_visit_setting(const struct sz_sweep_config *config, struct sz_sweep *sweep,
 		     const struct sz_visit_plan *plan, struct sz_err *err);
+
+void sz_describe_machine(const struct sz_limits *limits, struct sz_machine *machine);
 
 /* How to change and find a service that is not our child. */
 void sz_sweep_attached(const struct sz_sweep_config *config, struct sz_attached_config *attached);

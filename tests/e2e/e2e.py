@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 import uuid
@@ -23,6 +24,8 @@ import uuid
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIZEUP = os.environ.get("SIZEUP", str(ROOT / "build" / "sizeup"))
 MARK_NAME = "SIZEUP_E2E_MARK"
+# Records go here, not to the records of whoever runs the tests.
+STATE = tempfile.TemporaryDirectory(prefix="sizeup-e2e-")
 SERVE = [SIZEUP, "serve", "--workers", "{workers}", "--port", "{port}"]
 
 
@@ -42,7 +45,8 @@ class Run:
         self.process = subprocess.Popen(
             [SIZEUP, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
-            env={**os.environ, MARK_NAME: self.mark}, **popen_options)
+            env={**os.environ, "XDG_STATE_HOME": STATE.name, MARK_NAME: self.mark},
+            **popen_options)
         Run.of_this_test.append(self)
 
     def wait(self, timeout_s=240):
