@@ -10,6 +10,12 @@
 /* A setting that is less than 5 % below the best is as good; 4 % inside, so
  * that what is told as 5 % holds. */
 #define SZ_DELTA 0.04
+/* The tail of a burst varies more: 15 %, 12 % inside. */
+#define SZ_BURST_DELTA 0.12
+static inline double sz_delta(const struct sz_sweep *sweep)
+{
+	return sweep->burst ? SZ_BURST_DELTA : SZ_DELTA;
+}
 #define SZ_CONFIDENCE 0.95
 /* A window that was repeated this often, always with the same result, counts
  * as decided where no comparison is needed. */

@@ -32,7 +32,8 @@ struct rule {
 
 static bool is_busy(const struct view *view)
 {
-	return view->busy_ratio >= SZ_BUSY_RATIO;
+	/* Between bursts everybody rests: means over the window say nothing. */
+	return !view->sweep->burst && view->busy_ratio >= SZ_BUSY_RATIO;
 }
 
 /* --- nothing to trust --- */
@@ -239,7 +240,7 @@ static double at_once(const struct view *view, const struct sz_setting *setting)
 /* Every worker of every setting handles one request at a time. */
 static bool serialised_holds(const struct view *view)
 {
-	if (!view->setting || !view->setting->saturated)
+	if (!view->setting || !view->setting->saturated || view->sweep->burst)
 		return false;
 	for (size_t i = 0; i < view->sweep->setting_count; i++) {
 		const struct sz_setting *setting = &view->sweep->setting[i];
@@ -292,7 +293,7 @@ static const enum sz_class runners_up[] = {
 
 static void name_runner_up(const struct view *view, struct sz_advice *advice)
 {
-	for (size_t i = 0; i < SZ_ARRAY_LEN(rules); i++) {
+	for (size_t i = 0; i < SZ_ARRAY_LEN(rules) && !view->sweep->burst; i++) {
 		if (view->setting && rules[i].against &&
 		    rules[i].limit == runners_up[advice->limit] && !rules[i].holds(view))
 			rules[i].against(view, advice->runner_up, sizeof(advice->runner_up));
@@ -332,7 +333,16 @@ static struct view look(const struct sz_sweep *sweep)
 
 static void explain_unknown(const struct view *view, struct sz_advice *advice)
 {
-	if (view->setting)
+	if (view->setting && view->sweep->burst)
+		sz_evidence(advice,
+			    "of %u requests at once the slowest waits %.1f x as long for its first "
+			    "byte "
+			    "as one alone; what they wait for is not shown by bursts (sweep the "
+			    "closed "
+			    "loop as well)",
+			    view->sweep->clients,
+			    view->setting->window.burst_ttfb_ms / view->sweep->alone_latency_ms);
+	else if (view->setting)
 		sz_evidence(advice,
 			    "clients queue (latency is %.1f x that of one alone) while the service "
 			    "uses %.2f of the %.2f cores it can use: something else is the limit",

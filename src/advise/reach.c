@@ -23,10 +23,21 @@ static const struct sz_visit *best_other(const struct sz_sweep *sweep, size_t ch
 	const struct sz_visit *best = NULL;
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_visit *visit = i == chosen ? NULL : twice(sweep, i);
-		if (visit && (!best || visit->window.throughput_rps > best->window.throughput_rps))
+		if (visit && (!best || visit->window.score > best->window.score))
 			best = visit;
 	}
 	return best;
+}
+
+/* "50 clients", or in bursts "2 users". */
+static const char *crowd(const struct sz_sweep *sweep, unsigned clients, char text[32])
+{
+	if (sweep->burst)
+		snprintf(text, 32, "%u user%s", clients / sweep->burst,
+			 clients == sweep->burst ? "" : "s");
+	else
+		snprintf(text, 32, "%u clients", clients);
+	return text;
 }
 
 void sz_judge_reach(struct sz_sweep *sweep)
@@ -37,28 +48,30 @@ void sz_judge_reach(struct sz_sweep *sweep)
 	const struct sz_visit *chosen = twice(sweep, advice->setting);
 	if (!chosen)
 		return;
+	char usual[32], more[32];
 	const struct sz_visit *other = best_other(sweep, advice->setting);
 	unsigned workers = sweep->setting[advice->setting].workers;
+	crowd(sweep, sweep->clients, usual);
+	crowd(sweep, chosen->clients, more);
 	if (sz_is_unsaturated(sweep, &chosen->window)) {
 		snprintf(advice->reach, sizeof(advice->reach),
-			 "also with %u clients nobody queues at %u: the advice holds up to there",
-			 chosen->clients, workers);
+			 "also with %s nobody queues at %u: the advice holds up to there", more,
+			 workers);
 		return;
 	}
 	if (!other) {
 		snprintf(advice->reach, sizeof(advice->reach),
-			 "up to %u clients only: with %u, clients queue at %u", sweep->clients,
-			 chosen->clients, workers);
+			 "up to %s only: with %s, they queue at %u", usual, more, workers);
 		return;
 	}
-	double ratio = chosen->window.throughput_rps / other->window.throughput_rps;
+	double ratio = chosen->window.score / other->window.score;
 	unsigned others = sweep->setting[other->setting].workers;
-	if (ratio >= 1.0 - SZ_DELTA)
+	if (ratio >= 1.0 - sz_delta(sweep))
 		snprintf(advice->reach, sizeof(advice->reach),
-			 "from %u to %u clients: with %u it gives %.0f %% of what %u workers give",
-			 sweep->clients, chosen->clients, chosen->clients, ratio * 100, others);
+			 "from %s to %s: with %s it gives %.0f %% of what %u workers give", usual,
+			 more, more, ratio * 100, others);
 	else
 		snprintf(advice->reach, sizeof(advice->reach),
-			 "for about %u clients only: with %u, %u workers give %.2f x as much",
-			 sweep->clients, chosen->clients, others, 1.0 / ratio);
+			 "for about %s only: with %s, %u workers give %.2f x as much", usual, more,
+			 others, 1.0 / ratio);
 }

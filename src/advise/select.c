@@ -21,7 +21,7 @@ size_t sz_setting_index(const struct sz_sweep *sweep, unsigned workers)
 int sz_select_setting(const struct sz_sweep *sweep, struct sz_selection *selection,
 		      struct sz_err *err)
 {
-	static const struct sz_select_rule rule = {SZ_DELTA, SZ_CONFIDENCE};
+	const struct sz_select_rule rule = {sz_delta(sweep), SZ_CONFIDENCE};
 	size_t count = 0;
 	sz_autofree struct sz_observation *observations =
 		calloc(sweep->visit_count + 1, sizeof(*observations));
@@ -34,7 +34,7 @@ int sz_select_setting(const struct sz_sweep *sweep, struct sz_selection *selecti
 		    setting->verdict == SZ_INFEASIBLE)
 			continue;
 		observations[count++] = (struct sz_observation){visit->block, setting->workers,
-								visit->window.throughput_rps};
+								visit->window.score};
 	}
 	return sz_select(observations, count, &rule, selection, err);
 }

@@ -16,12 +16,14 @@
 #define AT(member) offsetof(struct sz_window, member)
 
 static const size_t number_offsets[] = {
-	AT(duration_s),       AT(throughput_rps), AT(latency_mean_ms), AT(latency_p50_ms),
-	AT(latency_p90_ms),   AT(latency_p95_ms), AT(latency_p99_ms),  AT(latency_max_ms),
-	AT(ttfb_p50_ms),      AT(ttfb_max_ms),    AT(longest_gap_ms),  AT(cpu_s_per_request),
-	AT(tree_cores),       AT(client_cores),   AT(foreign_cores),   AT(steal_ratio),
-	AT(in_flight),        AT(little_ratio),   AT(imbalance),       AT(runqueue_cores),
-	AT(downstream_cores),
+	AT(duration_s),     AT(throughput_rps),    AT(score),
+	AT(burst_ttfb_ms),  AT(latency_mean_ms),   AT(latency_p50_ms),
+	AT(latency_p90_ms), AT(latency_p95_ms),    AT(latency_p99_ms),
+	AT(latency_max_ms), AT(ttfb_p50_ms),       AT(ttfb_max_ms),
+	AT(longest_gap_ms), AT(cpu_s_per_request), AT(tree_cores),
+	AT(client_cores),   AT(foreign_cores),     AT(steal_ratio),
+	AT(in_flight),      AT(little_ratio),      AT(imbalance),
+	AT(runqueue_cores), AT(downstream_cores),
 };
 
 static const size_t byte_offsets[] = {
@@ -84,6 +86,7 @@ static void copy_counts(const struct group *group, struct sz_window *window)
 		window->ok += one->ok;
 		window->errors += one->errors;
 		window->unfinished += one->unfinished;
+		window->rounds += one->rounds;
 		window->stale += one->stale;
 		if (one->error_status)
 			window->error_status = one->error_status;

@@ -25,7 +25,7 @@ const struct sz_setting *sz_best_setting(const struct sz_sweep *sweep)
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
 		if (sz_setting_decides(setting) &&
-		    (!best || setting->window.throughput_rps > best->window.throughput_rps))
+		    (!best || setting->window.score > best->window.score))
 			best = setting;
 	}
 	return best;
@@ -65,6 +65,8 @@ bool sz_is_unsaturated(const struct sz_sweep *sweep, const struct sz_window *win
 	/* Unknown latency (NaN) is no proof of spare capacity, and neither is an R1
 	 * that is longer than under load: it was not measured right. */
 	double ratio = window->latency_mean_ms / sweep->alone_latency_ms;
+	if (window->rounds)
+		return window->burst_ttfb_ms <= SZ_UNSATURATED_RATIO * sweep->alone_latency_ms;
 	return ratio <= SZ_UNSATURATED_RATIO && ratio >= SZ_CREDIBLE_RATIO;
 }
 
@@ -83,7 +85,7 @@ static void compare(struct sz_sweep *sweep)
 		if (!first)
 			first = setting;
 		judge_errors(setting);
-		setting->speedup = setting->window.throughput_rps / first->window.throughput_rps;
+		setting->speedup = setting->window.score / first->window.score;
 		setting->efficiency = setting->speedup * first->workers / setting->workers;
 		setting->saturated = !sz_is_unsaturated(sweep, &setting->window);
 	}
@@ -104,10 +106,20 @@ static void recommend_unsaturated(struct sz_sweep *sweep, size_t chosen)
 	advice->setting = chosen;
 	advice->grade = clean >= SZ_REPEATS ? SZ_GRADE_DECIDED : SZ_GRADE_WEAK;
 	snprintf(advice->reason, sizeof(advice->reason),
-		 "%u worker%s answer%s all %u clients without queueing; the capacity is above "
-		 "%.0f req/s, and this load cannot show where it ends",
+		 "%u worker%s answer%s all %u %s without queueing; the capacity is above %.0f "
+		 "req/s, and this load cannot show where it ends",
 		 setting->workers, plural(setting->workers), setting->workers == 1 ? "s" : "",
-		 sweep->clients, setting->window.throughput_rps);
+		 sweep->clients, sweep->burst ? "requests of a burst" : "clients",
+		 setting->window.throughput_rps);
+}
+
+/* What it is compared by, for people. */
+static void describe_score(const struct sz_window *window, char *text, size_t size)
+{
+	if (window->rounds)
+		snprintf(text, size, "%.0f ms to the slowest first byte", window->burst_ttfb_ms);
+	else
+		snprintf(text, size, "%.0f req/s", window->throughput_rps);
 }
 
 static void recommend_selected(struct sz_sweep *sweep, const struct sz_selection *selection)
@@ -119,18 +131,19 @@ static void recommend_selected(struct sz_sweep *sweep, const struct sz_selection
 	advice->setting = sz_setting_index(sweep, chosen->setting);
 	advice->grade = selection->grade;
 	advice->range_limited = selection->range_limited;
-	double rps = sweep->setting[advice->setting].window.throughput_rps;
+	char what[64];
+	describe_score(&sweep->setting[advice->setting].window, what, sizeof(what));
 	if (selection->count == 1)
 		snprintf(advice->reason, sizeof(advice->reason),
-			 "it is the only one tested, and clients queue at %.0f req/s", rps);
+			 "it is the only one tested, and clients queue at %s", what);
 	else if (chosen == best)
 		snprintf(advice->reason, sizeof(advice->reason),
-			 "no other tested setting gives more than its %.0f req/s", rps);
+			 "no other tested setting is better than its %s", what);
 	else
 		snprintf(advice->reason, sizeof(advice->reason),
-			 "the smallest setting that is as good as the best: %.1f %% of the "
-			 "throughput "
-			 "of %u workers",
+			 "the smallest setting that is as good as the best: %.1f %% of the speed "
+			 "of "
+			 "%u workers",
 			 chosen->ratio_to_best * 100, best->setting);
 }
 

@@ -150,11 +150,10 @@ static void warn_falling(struct sz_sweep *sweep)
 		    !(setting->window.runqueue_cores > best->window.runqueue_cores))
 			continue;
 		remedy(warn(&sweep->advice, "oversubscribed",
-			    "%u workers give %.2f x the throughput of %u: on %.4g cores %.1f "
+			    "%u workers give %.2f x the speed of %u: on %.4g cores %.1f "
 			    "threads "
 			    "wait for a CPU at any time",
-			    setting->workers,
-			    setting->window.throughput_rps / best->window.throughput_rps,
+			    setting->workers, setting->window.score / best->window.score,
 			    best->workers, sweep->machine.cores_allowed,
 			    setting->window.runqueue_cores),
 		       "do not run more than needed; memory is not the only price");

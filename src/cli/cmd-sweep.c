@@ -17,7 +17,7 @@ struct sweep_options {
 	struct sz_settings workers, documented;
 	uint64_t current, least, budget_windows, budget_ns, soak_ns, seed;
 	const char *url, *ready;
-	uint64_t port, clients, reconnect_every;
+	uint64_t port, clients, burst, users, rounds, reconnect_every;
 	int connect;
 	uint64_t timeout_ns, warmup_ns, window_ns, ready_timeout_ns, stop_timeout_ns;
 	struct sz_texts env;
@@ -48,6 +48,13 @@ static const struct sz_opt sweep_options[] = {
 		 "may be repeated"},
 	{"clients", SZ_OPT_COUNT, AT(clients), .arg = "N", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
 	 .fallback = "50", .help = "clients, each with one request in flight"},
+	{"burst", SZ_OPT_COUNT, AT(burst), .arg = "K", .max = SZ_LOAD_CLIENTS_MAX, .fallback = "0",
+	 .help = "instead of the closed loop, rounds in which every user sends K requests at once: "
+		 "compares the slowest first byte; --clients is not used"},
+	{"users", SZ_OPT_COUNT, AT(users), .arg = "U", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
+	 .fallback = "1", .help = "users whose bursts come at the same instant"},
+	{"rounds", SZ_OPT_COUNT, AT(rounds), .arg = "N", .min = 1, .max = SZ_LOAD_ROUNDS_MAX,
+	 .fallback = "20", .help = "rounds in a window of bursts"},
 	{"connect", SZ_OPT_CHOICE, AT(connect), .choices = connect_choices, .fallback = "paced",
 	 .help = "open connections one after the other's first answer, or all at once"},
 	{"reconnect-every", SZ_OPT_COUNT, AT(reconnect_every), .arg = "N", .max = 1000000000,
@@ -139,7 +146,13 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 		.argv = argv,
 		.env = options->env.item,
 		.workers = options->workers,
-		.load = {.clients = (unsigned)options->clients,
+		.burst = (unsigned)options->burst,
+		.users = (unsigned)options->users,
+		.rounds = options->burst ? options->rounds : 0,
+		.load = {.clients = (unsigned)(options->burst ? options->burst * options->users
+							      : options->clients),
+			 .arrivals = options->burst ? SZ_ARRIVALS_BURST : SZ_ARRIVALS_CLOSED,
+			 .pause_ns = SZ_LOAD_PAUSE_NS,
 			 .connect = (enum sz_connect_mode)options->connect,
 			 .reconnect_every = options->reconnect_every,
 			 .timeout_ns = options->timeout_ns,

@@ -24,6 +24,7 @@ struct sz_measure_config {
 	const struct sz_target *target; /* the running service; its tree is billed */
 	struct sz_load_config load;
 	uint64_t window_min_ns, window_max_ns;
+	size_t rounds;            /* of bursts; they end the window instead */
 	uint64_t window_requests; /* end early once so many completed, and the throughput
 				   * is known within SZ_PRECISION */
 };

@@ -154,6 +154,13 @@ static void fill_requests(struct sz_window *window, const struct sz_load_result 
 	window->ttfb_p50_ms = quantile_ms(&result->ttfb, 0.50);
 	window->ttfb_max_ms = max_ms(&result->ttfb);
 
+	window->rounds = (unsigned)result->round_count;
+	window->score = window->throughput_rps;
+	if (result->round_count) {
+		window->burst_ttfb_ms = sz_ns_to_ms(result->slowest_ttfb.p50_ns);
+		window->score = 1e3 / window->burst_ttfb_ms;
+	}
+
 	/* Little's law: clients = X * R in a closed loop without think time, of all
 	 * outcomes: who waits for an error waits, too. Time spent reconnecting is in
 	 * neither factor, so it says nothing then. */
@@ -161,7 +168,7 @@ static void fill_requests(struct sz_window *window, const struct sz_load_result 
 	for (unsigned i = 0; i < SZ_OUTCOME_COUNT; i++)
 		waited_ns += result->latency[i].sum_ns;
 	window->in_flight = waited_ns / (double)result->duration_ns;
-	if (!sz_window_reconnects(window))
+	if (!sz_window_reconnects(window) && !window->rounds)
 		window->little_ratio = window->in_flight / clients;
 }
 
@@ -339,6 +346,7 @@ static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_re
 		.min_ns = config->window_min_ns,
 		.max_ns = config->window_max_ns,
 		.requests = config->window_requests,
+		.rounds = config->rounds,
 		.error_ratio = SZ_PRECISION,
 		.precise_enough = note_poll,
 		.at_edge = at_edge,
@@ -358,6 +366,8 @@ static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_re
 		return -1;
 	window->disturbed = sz_window_gate(window, config->cores_allowed, config->load.clients,
 					   result->clients_answered);
+	if (window->rounds)
+		return 0; /* no series to be steady, and rounds last as long as they do */
 	if (is_unsteady(&result->series))
 		window->disturbed |= 1u << SZ_DISTURBED_UNSTEADY;
 	if (edges->paused || result->duration_ns > config->window_max_ns + SZ_GATE_LATE_NS)

@@ -26,6 +26,8 @@
 static const struct sz_column run_columns[] = {
 	SWEEP(clients, UNSIGNED),
 	SWEEP(connect_burst, BOOL),
+	SWEEP(burst, UNSIGNED),
+	SWEEP(users, UNSIGNED),
 	SWEEP(seed, COUNT),
 	SWEEP(least, UNSIGNED),
 	SWEEP(client_ceiling_rps, REAL),
@@ -63,6 +65,9 @@ static const struct sz_column visit_columns[] = {
 	WINDOW(stale, COUNT),
 	WINDOW(error_status, UNSIGNED),
 	WINDOW(throughput_rps, REAL),
+	WINDOW(score, REAL),
+	WINDOW(rounds, UNSIGNED),
+	WINDOW(burst_ttfb_ms, REAL),
 	WINDOW(latency_mean_ms, REAL),
 	WINDOW(latency_p50_ms, REAL),
 	WINDOW(latency_p90_ms, REAL),

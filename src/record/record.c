@@ -11,6 +11,8 @@ void sz_window_init(struct sz_window *window)
 	*window = (struct sz_window){
 		.duration_s = SZ_NAN,
 		.throughput_rps = SZ_NAN,
+		.score = SZ_NAN,
+		.burst_ttfb_ms = SZ_NAN,
 		.latency_mean_ms = SZ_NAN,
 		.latency_p50_ms = SZ_NAN,
 		.latency_p90_ms = SZ_NAN,

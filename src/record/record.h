@@ -49,6 +49,11 @@ struct sz_window {
 	uint64_t unfinished, stale;
 	int error_status;      /* of the last HTTP error; 0: none */
 	double throughput_rps; /* ok only */
+	/* By this settings are compared, more is better: req/s, or for bursts rounds
+	 * per second of the slowest first byte. */
+	double score;
+	unsigned rounds;      /* of bursts; 0: a closed loop */
+	double burst_ttfb_ms; /* median over the rounds of the slowest first byte */
 	double latency_mean_ms, latency_p50_ms, latency_p90_ms, latency_p95_ms, latency_p99_ms,
 		latency_max_ms;
 	double ttfb_p50_ms, ttfb_max_ms;
@@ -203,6 +208,8 @@ struct sz_sweep {
 	char url[512];
 	unsigned clients;
 	bool connect_burst;
+	unsigned burst; /* requests that a user sends at once; 0: a closed loop */
+	unsigned users;
 	uint64_t seed;
 	unsigned least; /* recommend no fewer workers */
 

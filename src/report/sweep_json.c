@@ -97,6 +97,12 @@ static json_t *window_fields(const struct sz_window *window)
 	json_object_set_new(object, "errors", sz_json_count(window->errors));
 	json_object_set_new(object, "stale", sz_json_count(window->stale));
 	json_object_set_new(object, "workers_counted", sz_json_count(window->workers));
+	json_object_set_new(object, "burst",
+			    window->rounds
+				    ? json_pack("{s:o, s:o}", "rounds",
+						sz_json_count(window->rounds), "slowest_ttfb_ms",
+						sz_json_number(window->burst_ttfb_ms))
+				    : json_null());
 	json_object_set_new(object, "latency_ms", latency(window));
 	json_object_set_new(object, "ttfb_ms", sz_json_numbers(ttfb, SZ_ARRAY_LEN(ttfb)));
 	json_object_set_new(object, "memory", memory(window));
@@ -207,10 +213,11 @@ static json_t *warnings(const struct sz_advice *advice)
 static json_t *load(const struct sz_sweep *sweep)
 {
 	bool known = sweep->setting_count && sweep->setting[0].measured;
-	return json_pack("{s:s, s:i, s:s, s:o, s:s}", "mode", "closed", "clients",
-			 (int)sweep->clients, "connect", sweep->connect_burst ? "burst" : "paced",
-			 "saturated", known ? json_boolean(sweep->advice.saturated) : json_null(),
-			 "url", sweep->url);
+	return json_pack("{s:s, s:i, s:s, s:o, s:s}", "mode", sweep->burst ? "burst" : "closed",
+			 "clients", (int)sweep->clients, "connect",
+			 sweep->connect_burst ? "burst" : "paced", "saturated",
+			 known ? json_boolean(sweep->advice.saturated) : json_null(), "url",
+			 sweep->url);
 }
 
 void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out)

@@ -62,6 +62,11 @@ static void put_interval(const struct sz_setting *s, char cell[CELL])
 		snprintf(cell, CELL, "%.1f %%", ratio * 100);
 }
 
+static void put_burst(const struct sz_setting *s, char cell[CELL])
+{
+	put_ms(cell, s->window.burst_ttfb_ms);
+}
+
 static void put_windows(const struct sz_setting *s, char cell[CELL])
 {
 	if (s->disturbed)
@@ -156,6 +161,12 @@ static const struct column speed_columns[] = {
 	{"errors", put_errors},
 };
 
+static const struct column burst_columns[] = {
+	{"workers", put_workers}, {"windows", put_windows},  {"slowest first byte", put_burst},
+	{"+-", put_interval},     {"speed-up", put_speedup}, {"efficiency", put_efficiency},
+	{"p50", put_p50},         {"slowest", put_slowest},  {"errors", put_errors},
+};
+
 static const struct column cost_columns[] = {
 	{"workers", put_workers},
 	{"CPU/request", put_cpu},
@@ -203,7 +214,10 @@ static void put_table(const struct sz_sweep *sweep, const struct column *columns
 
 static void put_tables(const struct sz_sweep *sweep, struct sz_buf *out)
 {
-	put_table(sweep, speed_columns, SZ_ARRAY_LEN(speed_columns), out);
+	if (sweep->burst)
+		put_table(sweep, burst_columns, SZ_ARRAY_LEN(burst_columns), out);
+	else
+		put_table(sweep, speed_columns, SZ_ARRAY_LEN(speed_columns), out);
 	put_legend(sweep, out);
 	sz_buf_puts(out, "\n");
 	put_table(sweep, cost_columns, SZ_ARRAY_LEN(cost_columns), out);
@@ -234,8 +248,12 @@ static void put_machine(const struct sz_sweep *sweep, struct sz_buf *out)
 	put_line(out, "Service", sweep->command);
 	put_line(out, "May use", sz_buf_text(&text));
 	text.len = 0;
-	sz_buf_printf(&text, "%u clients, each with one request in flight, on %s", sweep->clients,
-		      sweep->url);
+	if (sweep->burst)
+		sz_buf_printf(&text, "%u user%s with %u requests at once each, on %s", sweep->users,
+			      sweep->users == 1 ? "" : "s", sweep->burst, sweep->url);
+	else
+		sz_buf_printf(&text, "%u clients, each with one request in flight, on %s",
+			      sweep->clients, sweep->url);
 	if (!isnan(sweep->alone_latency_ms))
 		sz_buf_printf(&text, "; one client alone waits %s",
 			      sz_format_duration(wait, sweep->alone_latency_ms * 1e6));
@@ -294,9 +312,8 @@ static void put_compared(const struct sz_sweep *sweep, struct sz_buf *out)
 		if (!setting->measured || setting == chosen ||
 		    !(setting->documented || setting->current))
 			continue;
-		sz_buf_printf(&text, "%u gives %.2f x the throughput of %u", setting->workers,
-			      setting->window.throughput_rps / chosen->window.throughput_rps,
-			      chosen->workers);
+		sz_buf_printf(&text, "%u gives %.2f x the speed of %u", setting->workers,
+			      setting->window.score / chosen->window.score, chosen->workers);
 		if (setting->window.pss_total_bytes > 0 && chosen->window.pss_total_bytes > 0)
 			sz_buf_printf(&text, " for %.1f x its memory",
 				      (double)setting->window.pss_total_bytes /

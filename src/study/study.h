@@ -50,6 +50,8 @@ struct sz_sweep_config {
 	struct sz_load_config load;    /* url, addr and all; the port is the service's */
 	struct sz_url ready_url;
 	uint64_t ready_timeout_ns, stop_timeout_ns;
+	size_t rounds;            /* of a window of bursts (load.arrivals) */
+	unsigned burst, users;    /* load.clients is their product; 0: a closed loop */
 	uint64_t window_ns;       /* least length of a window */
 	bool ascent_only;         /* one window each, no repeats: a first answer */
 	unsigned budget_windows;  /* no further round begins after so many windows … */

@@ -276,6 +276,8 @@ static void describe_load(const struct sz_sweep_config *config, struct sz_sweep 
 	char host[272];
 	size_t used = 0;
 	sweep->clients = config->load.clients;
+	sweep->burst = config->burst;
+	sweep->users = config->users;
 	sweep->connect_burst = config->load.connect == SZ_CONNECT_BURST;
 	snprintf(sweep->url, sizeof(sweep->url), "http://%s%.200s",
 		 sz_url_host_header(&config->load.url, host), config->load.url.target);

@@ -31,7 +31,7 @@ static struct sz_window *add_window(struct sz_sweep *sweep, unsigned block, cons
 	visit->settled = true;
 	window->duration_s = 4;
 	window->ok = window->sent = (uint64_t)(row->rps * 4);
-	window->throughput_rps = row->rps;
+	window->throughput_rps = window->score = row->rps;
 	window->latency_mean_ms = row->mean_ms;
 	window->latency_p50_ms = row->p50_ms;
 	window->tree_cores = row->cores;
@@ -270,7 +270,7 @@ static void falling_beyond_the_cores_is_told(void **state)
 			add_window(&sweep, block, &rows[i]);
 	for (size_t i = 0; i < sweep.visit_count; i++) {
 		/* A perfect fit leaves no noise to compare with. */
-		sweep.visits[i].window.throughput_rps *= 1 + 0.002 * (double)(i * 5 % 7);
+		sweep.visits[i].window.score *= 1 + 0.002 * (double)(i * 5 % 7);
 		sweep.visits[i].window.runqueue_cores = (double)(i % 3) * 6;
 	}
 	advise(&sweep);
@@ -477,7 +477,7 @@ static void reach_is_told(void **state)
 	static const struct {
 		double chosen_rps, larger_rps;
 		const char *words;
-	} cases[] = {{98, 99, "from 50 to 100 clients"}, {98, 140, "for about 50 clients only"}};
+	} cases[] = {{98, 99, "from 50 clients to 100 clients"}, {98, 140, "for about 50 clients only"}};
 	static const struct row rows[] = {{2, 98.4, 508, 507, 1.98}, {4, 98.9, 505, 504, 1.99}};
 	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
 		struct sz_sweep sweep;
@@ -495,6 +495,40 @@ static void reach_is_told(void **state)
 		assert_int_equal(sweep.setting[0].windows, 1);
 		sz_sweep_fini(&sweep);
 	}
+}
+
+/* The published burst: 14 requests at once, a plateau from 4 on, and a fall. */
+static void bursts_are_compared_by_their_slowest(void **state)
+{
+	(void)state;
+	static const struct {
+		unsigned workers;
+		double slowest_s;
+	} rows[] = {{1, 6.474}, {2, 3.515}, {4, 1.939}, {8, 2.007}, {16, 1.784}, {33, 5.767}};
+	struct sz_sweep sweep;
+	fill(&sweep, 16, 450, NULL, 0);
+	sweep.burst = sweep.clients = 14;
+	sweep.users = 1;
+	for (unsigned block = 0; block < 4; block++) {
+		for (size_t i = 0; i < SZ_ARRAY_LEN(rows); i++) {
+			/* 1 % of something like noise, and a block that is slower. */
+			double noise =
+				1 + 0.01 * ((double)((i * 7 + block * 5) % 5) - 2) + 0.02 * block;
+			struct sz_window *window =
+				add_window(&sweep, block,
+					   &(struct row){rows[i].workers, 14, 2000, 2000, 0.5});
+			window->rounds = 20;
+			window->burst_ttfb_ms = rows[i].slowest_s * 1e3 * noise;
+			window->score = 1e3 / window->burst_ttfb_ms;
+		}
+	}
+	advise(&sweep);
+	assert_int_equal(recommended(&sweep), 4);
+	assert_int_equal(sweep.advice.grade, SZ_GRADE_DECIDED);
+	assert_int_equal(sweep.setting[5].verdict, SZ_INFERIOR);
+	assert_int_equal(sweep.advice.limit, SZ_CLASS_UNKNOWN);
+	assert_true(sweep.setting[2].speedup > 3.2 && sweep.setting[2].speedup < 3.5);
+	sz_sweep_fini(&sweep);
 }
 
 int main(void)
@@ -522,6 +556,7 @@ int main(void)
 		cmocka_unit_test(unsaturated_is_decided_by_repeats),
 		cmocka_unit_test(no_fewer_than_asked),
 		cmocka_unit_test(reach_is_told),
+		cmocka_unit_test(bursts_are_compared_by_their_slowest),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

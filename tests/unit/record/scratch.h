@@ -90,7 +90,7 @@ static inline struct sz_visit *add_visit(struct sz_sweep *sweep, unsigned worker
 	assert_non_null(visit);
 	visit->setting = setting;
 	visit->clients = sweep->clients;
-	visit->window.throughput_rps = rps;
+	visit->window.throughput_rps = visit->window.score = rps;
 	return visit;
 }
 

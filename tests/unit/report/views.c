@@ -47,7 +47,7 @@ static void add_visit(struct sz_sweep *sweep, unsigned workers, double rps, doub
 	visit->exit_s = 0.02;
 	window->duration_s = 4.0;
 	window->ok = window->sent = (uint64_t)(4 * rps);
-	window->throughput_rps = rps;
+	window->throughput_rps = window->score = rps;
 	window->latency_mean_ms = window->latency_p50_ms = window->latency_p90_ms = p50_ms;
 	window->latency_p95_ms = window->latency_max_ms = p50_ms * 1.1;
 	window->in_flight = 50;
