@@ -76,9 +76,6 @@ void sz_budget_memory(struct sz_sweep *sweep);
 void sz_classify_limit(struct sz_sweep *sweep);
 void sz_warn_all(struct sz_sweep *sweep);
 
-__attribute__((format(printf, 2, 3))) void sz_evidence(struct sz_advice *advice, const char *fmt,
-						       ...);
-
 /* The Nagle floor: TCP_NODELAY is lost where workers inherit sockets, and a
  * response written in two parts waits for the client's delayed ACK, 40 ms. */
 bool sz_has_nagle_floor(const struct sz_sweep *sweep);

@@ -8,9 +8,22 @@
 #include "advise/inside.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/mem.h"
+
+__attribute__((format(printf, 2, 3))) static void evidence(struct sz_advice *advice,
+							   const char *fmt, ...)
+{
+	if (advice->evidence_count == SZ_EVIDENCE_MAX)
+		return;
+	char *text = advice->evidence[advice->evidence_count++];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(advice->evidence[0]), fmt, args);
+	va_end(args);
+}
 
 /* What all rules look at. */
 struct view {
@@ -58,10 +71,10 @@ static bool client_holds(const struct view *view)
 
 static void client_explain(const struct view *view, struct sz_advice *advice)
 {
-	sz_evidence(advice,
-		    "the load generator was at its own limit in most windows; its ceiling "
-		    "here is %.0f req/s",
-		    view->sweep->client_ceiling_rps);
+	evidence(advice,
+		 "the load generator was at its own limit in most windows; its ceiling "
+		 "here is %.0f req/s",
+		 view->sweep->client_ceiling_rps);
 }
 
 static bool noisy_holds(const struct view *view)
@@ -74,11 +87,11 @@ static void noisy_explain(const struct view *view, struct sz_advice *advice)
 	for (size_t i = 0; i < view->sweep->setting_count; i++) {
 		const struct sz_setting *setting = &view->sweep->setting[i];
 		if (setting->measured)
-			sz_evidence(advice,
-				    "at %u: other programs used %.2f cores, the hypervisor took "
-				    "%.1f %%",
-				    setting->workers, setting->window.foreign_cores,
-				    setting->window.steal_ratio * 100);
+			evidence(advice,
+				 "at %u: other programs used %.2f cores, the hypervisor took "
+				 "%.1f %%",
+				 setting->workers, setting->window.foreign_cores,
+				 setting->window.steal_ratio * 100);
 	}
 }
 
@@ -94,12 +107,11 @@ static void nagle_explain(const struct view *view, struct sz_advice *advice)
 	for (size_t i = 0; i < view->sweep->setting_count; i++) {
 		const struct sz_setting *setting = &view->sweep->setting[i];
 		if (setting->measured)
-			sz_evidence(advice, "p50 at %u worker%s: %.1f ms", setting->workers,
-				    setting->workers == 1 ? "" : "s",
-				    setting->window.latency_p50_ms);
+			evidence(advice, "p50 at %u worker%s: %.1f ms", setting->workers,
+				 setting->workers == 1 ? "" : "s", setting->window.latency_p50_ms);
 	}
-	sz_evidence(advice, "40 ms is the client kernel's delayed acknowledgement, and the cores "
-			    "are not busy");
+	evidence(advice, "40 ms is the client kernel's delayed acknowledgement, and the cores "
+			 "are not busy");
 }
 
 /* --- uneven-spread --- */
@@ -137,12 +149,12 @@ static bool uneven_holds(const struct view *view)
 static void uneven_explain(const struct view *view, struct sz_advice *advice)
 {
 	const struct sz_window *window = &view->largest->window;
-	sz_evidence(advice,
-		    "at %u workers one holds %.1f x its share of the connections, and another gets "
-		    "%.0f %% of its share of the CPU time",
-		    view->largest->workers, window->imbalance, least_share(window) * 100);
-	sz_evidence(advice, "throughput stays flat while %.2f of %.2f cores are used",
-		    window->tree_cores, view->sweep->machine.cores_allowed);
+	evidence(advice,
+		 "at %u workers one holds %.1f x its share of the connections, and another gets "
+		 "%.0f %% of its share of the CPU time",
+		 view->largest->workers, window->imbalance, least_share(window) * 100);
+	evidence(advice, "throughput stays flat while %.2f of %.2f cores are used",
+		 window->tree_cores, view->sweep->machine.cores_allowed);
 }
 
 /* --- waiting --- */
@@ -156,15 +168,15 @@ static void waiting_explain(const struct view *view, struct sz_advice *advice)
 {
 	const struct sz_sweep *sweep = view->sweep;
 	const struct sz_window *window = &view->setting->window;
-	sz_evidence(advice,
-		    "with %u clients the mean latency is %.1f ms, %.2f x that of one client alone "
-		    "(%.1f ms): nobody queues",
-		    sweep->clients, window->latency_mean_ms, view->queue_ratio,
-		    sweep->alone_latency_ms);
-	sz_evidence(advice, "throughput is what %u clients can ask for: %u / %.1f ms = %.0f req/s",
-		    sweep->clients, sweep->clients, sweep->alone_latency_ms,
-		    sweep->clients / sweep->alone_latency_ms * 1e3);
-	sz_evidence(advice, "CPU used: %.2f of %.2f cores", window->tree_cores, view->cores);
+	evidence(advice,
+		 "with %u clients the mean latency is %.1f ms, %.2f x that of one client alone "
+		 "(%.1f ms): nobody queues",
+		 sweep->clients, window->latency_mean_ms, view->queue_ratio,
+		 sweep->alone_latency_ms);
+	evidence(advice, "throughput is what %u clients can ask for: %u / %.1f ms = %.0f req/s",
+		 sweep->clients, sweep->clients, sweep->alone_latency_ms,
+		 sweep->clients / sweep->alone_latency_ms * 1e3);
+	evidence(advice, "CPU used: %.2f of %.2f cores", window->tree_cores, view->cores);
 }
 
 static void waiting_against(const struct view *view, char *text, size_t size)
@@ -190,12 +202,12 @@ static bool oversubscribed_holds(const struct view *view)
 
 static void oversubscribed_explain(const struct view *view, struct sz_advice *advice)
 {
-	sz_evidence(advice, "from %u to %u workers throughput falls from %.0f to %.0f req/s",
-		    view->setting->workers, view->largest->workers,
-		    view->setting->window.throughput_rps, view->largest->window.throughput_rps);
-	sz_evidence(advice, "threads waiting for a CPU: %.1f at %u, %.1f at %u",
-		    view->setting->window.runqueue_cores, view->setting->workers,
-		    view->largest->window.runqueue_cores, view->largest->workers);
+	evidence(advice, "from %u to %u workers throughput falls from %.0f to %.0f req/s",
+		 view->setting->workers, view->largest->workers,
+		 view->setting->window.throughput_rps, view->largest->window.throughput_rps);
+	evidence(advice, "threads waiting for a CPU: %.1f at %u, %.1f at %u",
+		 view->setting->window.runqueue_cores, view->setting->workers,
+		 view->largest->window.runqueue_cores, view->largest->workers);
 }
 
 /* --- cpu-bound --- */
@@ -208,18 +220,17 @@ static bool cpu_bound_holds(const struct view *view)
 static void cpu_bound_explain(const struct view *view, struct sz_advice *advice)
 {
 	const struct sz_window *window = &view->setting->window;
-	sz_evidence(advice, "at %u worker%s the service used %.2f of the %.2f cores it can use",
-		    view->setting->workers, view->setting->workers == 1 ? "" : "s",
-		    window->tree_cores, view->cores);
-	sz_evidence(advice,
-		    "each request costs %.2f ms of CPU, so %.2f cores end at %.1f req/s; measured "
-		    "%.1f",
-		    window->cpu_s_per_request * 1e3, view->cores,
-		    view->cores / window->cpu_s_per_request, window->throughput_rps);
+	evidence(advice, "at %u worker%s the service used %.2f of the %.2f cores it can use",
+		 view->setting->workers, view->setting->workers == 1 ? "" : "s", window->tree_cores,
+		 view->cores);
+	evidence(advice,
+		 "each request costs %.2f ms of CPU, so %.2f cores end at %.1f req/s; measured "
+		 "%.1f",
+		 window->cpu_s_per_request * 1e3, view->cores,
+		 view->cores / window->cpu_s_per_request, window->throughput_rps);
 	if (window->client_cores > 0.05)
-		sz_evidence(advice,
-			    "client and service share the cores: the load generator used %.2f",
-			    window->client_cores);
+		evidence(advice, "client and service share the cores: the load generator used %.2f",
+			 window->client_cores);
 }
 
 static void cpu_bound_against(const struct view *view, char *text, size_t size)
@@ -253,15 +264,15 @@ static bool serialised_holds(const struct view *view)
 
 static void serialised_explain(const struct view *view, struct sz_advice *advice)
 {
-	sz_evidence(advice,
-		    "%u worker%s at %.1f req/s with %.1f ms each: %.2f requests in hand per "
-		    "worker, "
-		    "so they are handled one at a time",
-		    view->setting->workers, view->setting->workers == 1 ? "" : "s",
-		    view->setting->window.throughput_rps, view->sweep->alone_latency_ms,
-		    at_once(view, view->setting));
-	sz_evidence(advice, "while it used only %.2f of the %.2f cores it can use",
-		    view->setting->window.tree_cores, view->cores);
+	evidence(advice,
+		 "%u worker%s at %.1f req/s with %.1f ms each: %.2f requests in hand per "
+		 "worker, "
+		 "so they are handled one at a time",
+		 view->setting->workers, view->setting->workers == 1 ? "" : "s",
+		 view->setting->window.throughput_rps, view->sweep->alone_latency_ms,
+		 at_once(view, view->setting));
+	evidence(advice, "while it used only %.2f of the %.2f cores it can use",
+		 view->setting->window.tree_cores, view->cores);
 }
 
 static void serialised_against(const struct view *view, char *text, size_t size)
@@ -334,24 +345,24 @@ static struct view look(const struct sz_sweep *sweep)
 static void explain_unknown(const struct view *view, struct sz_advice *advice)
 {
 	if (view->setting && view->sweep->burst)
-		sz_evidence(advice,
-			    "of %u requests at once the slowest waits %.1f x as long for its first "
-			    "byte "
-			    "as one alone; what they wait for is not shown by bursts (sweep the "
-			    "closed "
-			    "loop as well)",
-			    view->sweep->clients,
-			    view->setting->window.burst_ttfb_ms / view->sweep->alone_latency_ms);
+		evidence(advice,
+			 "of %u requests at once the slowest waits %.1f x as long for its first "
+			 "byte "
+			 "as one alone; what they wait for is not shown by bursts (sweep the "
+			 "closed "
+			 "loop as well)",
+			 view->sweep->clients,
+			 view->setting->window.burst_ttfb_ms / view->sweep->alone_latency_ms);
 	else if (view->setting)
-		sz_evidence(advice,
-			    "clients queue (latency is %.1f x that of one alone) while the service "
-			    "uses %.2f of the %.2f cores it can use: something else is the limit",
-			    view->queue_ratio, view->setting->window.tree_cores, view->cores);
+		evidence(advice,
+			 "clients queue (latency is %.1f x that of one alone) while the service "
+			 "uses %.2f of the %.2f cores it can use: something else is the limit",
+			 view->queue_ratio, view->setting->window.tree_cores, view->cores);
 	else
-		sz_evidence(advice, "%s",
-			    view->sweep->setting[0].verdict == SZ_INFEASIBLE
-				    ? "no setting serves without failing"
-				    : "no window can be trusted");
+		evidence(advice, "%s",
+			 view->sweep->setting[0].verdict == SZ_INFEASIBLE
+				 ? "no setting serves without failing"
+				 : "no window can be trusted");
 }
 
 void sz_classify_limit(struct sz_sweep *sweep)

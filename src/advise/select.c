@@ -10,14 +10,6 @@
 #include "base/mem.h"
 #include "stat/dunnett.h"
 
-size_t sz_setting_index(const struct sz_sweep *sweep, unsigned workers)
-{
-	size_t i = 0;
-	while (i < sweep->setting_count && sweep->setting[i].workers != workers)
-		i++;
-	return i;
-}
-
 int sz_select_setting(const struct sz_sweep *sweep, struct sz_selection *selection,
 		      struct sz_err *err)
 {

@@ -10,37 +10,7 @@
  */
 #include "advise/inside.h"
 
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-bool sz_setting_decides(const struct sz_setting *setting)
-{
-	return setting->measured && setting->verdict != SZ_INFEASIBLE && !setting->window.disturbed;
-}
-
-const struct sz_setting *sz_best_setting(const struct sz_sweep *sweep)
-{
-	const struct sz_setting *best = NULL;
-	for (size_t i = 0; i < sweep->setting_count; i++) {
-		const struct sz_setting *setting = &sweep->setting[i];
-		if (sz_setting_decides(setting) &&
-		    (!best || setting->window.score > best->window.score))
-			best = setting;
-	}
-	return best;
-}
-
-void sz_evidence(struct sz_advice *advice, const char *fmt, ...)
-{
-	if (advice->evidence_count == SZ_EVIDENCE_MAX)
-		return;
-	char *text = advice->evidence[advice->evidence_count++];
-	va_list args;
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(advice->evidence[0]), fmt, args);
-	va_end(args);
-}
 
 /* Too many failures, or nothing at all: its throughput is of something else. */
 static void judge_errors(struct sz_setting *setting)
@@ -60,16 +30,6 @@ static void judge_errors(struct sz_setting *setting)
 		 "%.0f of %.0f requests failed%s", failed, attempts, how);
 }
 
-bool sz_is_unsaturated(const struct sz_sweep *sweep, const struct sz_window *window)
-{
-	/* Unknown latency (NaN) is no proof of spare capacity, and neither is an R1
-	 * that is longer than under load: it was not measured right. */
-	double ratio = window->latency_mean_ms / sweep->alone_latency_ms;
-	if (window->rounds)
-		return window->burst_ttfb_ms <= SZ_UNSATURATED_RATIO * sweep->alone_latency_ms;
-	return ratio <= SZ_UNSATURATED_RATIO && ratio >= SZ_CREDIBLE_RATIO;
-}
-
 static void compare(struct sz_sweep *sweep)
 {
 	const struct sz_setting *first = NULL;
@@ -82,12 +42,15 @@ static void compare(struct sz_sweep *sweep)
 			setting->verdict = SZ_INFEASIBLE;
 		if (!setting->measured)
 			continue;
+		judge_errors(setting);
+		setting->speedup = setting->efficiency = SZ_NAN;
+		setting->saturated = !sz_is_unsaturated(sweep, &setting->window);
+		if (setting->verdict == SZ_INFEASIBLE)
+			continue;
 		if (!first)
 			first = setting;
-		judge_errors(setting);
 		setting->speedup = setting->window.score / first->window.score;
 		setting->efficiency = setting->speedup * first->workers / setting->workers;
-		setting->saturated = !sz_is_unsaturated(sweep, &setting->window);
 	}
 }
 
@@ -179,21 +142,6 @@ static bool any_disturbed(const struct sz_sweep *sweep)
 	return false;
 }
 
-/* The smallest setting that was tried at all. */
-size_t sz_smallest_setting(const struct sz_sweep *sweep)
-{
-	size_t i = 0;
-	while (i + 1 < sweep->setting_count && !sweep->setting[i].measured)
-		i++;
-	return i;
-}
-
-bool sz_smallest_is_enough(const struct sz_sweep *sweep)
-{
-	const struct sz_setting *first = &sweep->setting[sz_smallest_setting(sweep)];
-	return sz_setting_decides(first) && !first->saturated;
-}
-
 /* Differing counts were asked for, and the service runs as many processes
  * each time: whatever differs is not the count. */
 static bool knob_does_nothing(const struct sz_sweep *sweep)
@@ -254,6 +202,17 @@ static void conclude(struct sz_sweep *sweep)
 		advice->status = no_answer(sweep);
 }
 
+/* When one worker has the connections and others idle, the numbers are about
+ * how connections were spread and not about counts of workers. */
+static void withdraw_if_uneven(struct sz_sweep *sweep)
+{
+	struct sz_advice *advice = &sweep->advice;
+	if (advice->limit != SZ_CLASS_UNEVEN_SPREAD || !advice->recommended)
+		return;
+	advice->recommended = false;
+	advice->status = no_answer(sweep);
+}
+
 int sz_advise_sweep(struct sz_sweep *sweep, struct sz_err *err)
 {
 	sweep->advice = (struct sz_advice){0};
@@ -267,6 +226,7 @@ int sz_advise_sweep(struct sz_sweep *sweep, struct sz_err *err)
 	sz_judge_reach(sweep);
 	sz_budget_memory(sweep);
 	sz_classify_limit(sweep);
+	withdraw_if_uneven(sweep);
 	sz_warn_all(sweep);
 	return 0;
 }

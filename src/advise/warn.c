@@ -42,31 +42,6 @@ __attribute__((format(printf, 2, 3))) static void remedy(struct sz_warning *warn
 
 /* --- nagle-floor --- */
 
-/* Measured: 40-44 ms, and some scheduling on top; well apart from 30. */
-static bool on_the_floor(double p50_ms)
-{
-	return p50_ms >= 40.0 && p50_ms <= 48.0;
-}
-
-bool sz_has_nagle_floor(const struct sz_sweep *sweep)
-{
-	const struct sz_setting *first = &sweep->setting[0];
-	if (!first->measured || first->workers != 1 || !(first->window.latency_p50_ms < 30.0))
-		return false;
-	bool seen = false;
-	for (size_t i = 1; i < sweep->setting_count; i++) {
-		const struct sz_window *window = &sweep->setting[i].window;
-		if (!sweep->setting[i].measured)
-			continue;
-		/* With every core busy, 40 ms may simply be the queue. */
-		if (!on_the_floor(window->latency_p50_ms) ||
-		    window->tree_cores >= SZ_BUSY_RATIO * sweep->machine.cores_allowed)
-			return false;
-		seen = true;
-	}
-	return seen;
-}
-
 static void warn_nagle(struct sz_sweep *sweep)
 {
 	if (!sz_has_nagle_floor(sweep))

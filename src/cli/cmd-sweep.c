@@ -87,7 +87,7 @@ static const struct sz_opt sweep_options[] = {
 	{"quick", SZ_OPT_FLAG, AT(quick),
 	 .help = "one window per count: a first answer, without repeats to make it sure"},
 	{"budget", SZ_OPT_DURATION, AT(budget_ns), .arg = "TIME", .max = 24 * 3600 * SZ_NS_PER_S,
-	 .fallback = "10m", .help = "no further repeats begin after this time"},
+	 .fallback = "5m", .help = "no further repeats begin after this time"},
 	{"budget-windows", SZ_OPT_COUNT, AT(budget_windows), .arg = "N", .min = 1, .max = 10000,
 	 .fallback = "48", .help = "no further repeats begin after so many windows"},
 	{"soak", SZ_OPT_DURATION, AT(soak_ns), .arg = "TIME", .max = 24 * 3600 * SZ_NS_PER_S,
@@ -119,7 +119,7 @@ static const struct sz_opt sweep_options[] = {
 static const char *const sweep_examples[] = {
 	"sizeup sweep --workers 1,2,4 --url '/cpu?ms=20' -- sizeup serve --workers {workers} "
 	"--port {port}",
-	"sizeup sweep --url '/io?ms=20' -- /usr/bin/python3 -m uvicorn --app-dir examples/uvicorn "
+	"sizeup sweep --url '/cpu?ms=20' -- /usr/bin/python3 -m uvicorn --app-dir examples/uvicorn "
 	"--workers {workers} --port {port} app:app",
 	"sizeup sweep --env WORKERS={workers} --env PORT={port} --url '/io?ms=20' -- sh -c 'exec "
 	"sizeup serve --workers $WORKERS --port $PORT'",

@@ -124,7 +124,7 @@ struct sz_setting {
 	bool settled, killed;                           /* all of them; any of them */
 	enum sz_verdict verdict;
 	char why_infeasible[300];
-	double speedup, efficiency; /* against the smallest measured setting */
+	double speedup, efficiency; /* against the smallest feasible setting */
 	bool saturated;
 };
 

@@ -4,6 +4,7 @@
  */
 #include "report/report.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,7 +106,8 @@ static void put_slowest(const struct sz_setting *s, char cell[CELL])
 
 static void put_errors(const struct sz_setting *s, char cell[CELL])
 {
-	snprintf(cell, CELL, "%llu", (unsigned long long)(s->window.errors + s->window.stale));
+	uint64_t failed = s->window.errors + s->window.stale;
+	snprintf(cell, CELL, "%" PRIu64, failed);
 }
 
 static void put_cpu(const struct sz_setting *s, char cell[CELL])

@@ -33,11 +33,13 @@ static double normal_above(double u)
 /* P(max Z_i > u). */
 static double exceed_normal(unsigned comparisons, double u)
 {
-	static const double step = 0.25, end = 7.0;
+	enum { STEPS = 28 }; /* to either side, out to 7 */
+	static const double step = 0.25;
 	if (comparisons == 1)
 		return normal_above(u);
 	double sum = 0, weights = 0;
-	for (double z = -end; z < end + step / 2; z += step) {
+	for (int i = -STEPS; i <= STEPS; i++) {
+		double z = i * step;
 		double weight = exp(-z * z / 2);
 		double below = 1.0 - normal_above(z + M_SQRT2 * u);
 		sum += weight * (1.0 - pow(below, comparisons));

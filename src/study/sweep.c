@@ -132,13 +132,13 @@ static enum went climb(struct run *run, size_t setting)
 
 /* How many steps in a row have gained nothing, after the one to this setting. */
 static unsigned count_gainless(const struct sz_sweep *sweep, size_t setting, unsigned gainless,
-			       double *before_rps)
+			       double *before)
 {
 	const struct sz_visit *visit = find_visit(sweep, setting, SZ_FOR_ASCENT);
 	if (!visit)
 		return gainless;
-	bool nothing = visit->window.throughput_rps <= GAINS_NOTHING * *before_rps;
-	*before_rps = visit->window.throughput_rps;
+	bool nothing = visit->window.score <= GAINS_NOTHING * *before;
+	*before = visit->window.score;
 	return nothing ? gainless + 1 : 0;
 }
 
@@ -146,7 +146,7 @@ static enum went ascend(struct run *run)
 {
 	struct sz_sweep *sweep = run->sweep;
 	unsigned gainless = 0;
-	double before_rps = SZ_NAN;
+	double before = SZ_NAN;
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		if (sweep->stopped_early && !must_be_tried(&sweep->setting[i], sweep->least))
 			continue;
@@ -157,7 +157,7 @@ static enum went ascend(struct run *run)
 			sweep->stopped_early = true;
 			continue;
 		}
-		gainless = count_gainless(sweep, i, gainless, &before_rps);
+		gainless = count_gainless(sweep, i, gainless, &before);
 		if (gainless >= GAINLESS_STEPS &&
 		    sweep->setting[i].workers >= 2 * sweep->machine.cores_allowed)
 			sweep->stopped_early = true;

@@ -320,6 +320,8 @@ static void uneven_spread_is_told(void **state)
 	advise(&sweep);
 	assert_true(warned(&sweep, "uneven-spread", "47 of the 50"));
 	assert_int_equal(sweep.advice.limit, SZ_CLASS_UNEVEN_SPREAD);
+	assert_int_equal(recommended(&sweep), 0);
+	assert_int_equal(sweep.advice.status, SZ_STATUS_NO);
 	sz_sweep_fini(&sweep);
 
 	/* Uneven connections may still be served evenly. */
@@ -477,7 +479,8 @@ static void reach_is_told(void **state)
 	static const struct {
 		double chosen_rps, larger_rps;
 		const char *words;
-	} cases[] = {{98, 99, "from 50 clients to 100 clients"}, {98, 140, "for about 50 clients only"}};
+	} cases[] = {{98, 99, "from 50 clients to 100 clients"},
+		     {98, 140, "for about 50 clients only"}};
 	static const struct row rows[] = {{2, 98.4, 508, 507, 1.98}, {4, 98.9, 505, 504, 1.99}};
 	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
 		struct sz_sweep sweep;
