@@ -229,7 +229,8 @@ static void fill_memory(struct sz_window *window, const struct sz_tree *tree, pi
 {
 	int64_t pss_worker = 0, rss_worker = 0, pss_supervisor = 0;
 	unsigned supervisors = 0;
-	window->pss_total_bytes = window->rss_total_bytes = 0;
+	/* A tree in which nobody lives takes an unknown amount, not 0. */
+	window->pss_total_bytes = window->rss_total_bytes = tree->count ? 0 : -1;
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct sz_proc *proc = &tree->procs[i];
 		if (proc->pid == guard_pid || proc->state == 'Z')
