@@ -144,7 +144,9 @@ static void busy_worker_is_fair(void **state)
 		assert_in_range(answers[i], 3, 8);
 }
 
-/* Busy workers go on accepting, however many connections keep them busy. */
+/* Busy workers go on accepting, however many connections keep them busy: nobody
+ * is left without an answer. How many one gets depends on how many share its
+ * worker, which a busy scheduler makes uneven. */
 static void busy_workers_accept(void **state)
 {
 	(void)state;
@@ -152,7 +154,7 @@ static void busy_workers_accept(void **state)
 	struct server pair = server_start((struct server_options){.workers = 2});
 	ask_in_turn(pair.port, "/block?ms=3", 4 * RIVALS, answers);
 	for (int i = 0; i < RIVALS; i++)
-		assert_in_range(answers[i], 1, 8);
+		assert_in_range(answers[i], 1, 4 * RIVALS / 2);
 	server_stop(&pair);
 }
 
