@@ -56,7 +56,8 @@ static const char standin_script[] =
 	"    start()\n"
 	"else:\n"
 	"    change()\n"
-	"open(folder + '/pid', 'w').write(str(os.getpid()) + '\\n')\n"
+	"open(folder + '/pid.new', 'w').write(str(os.getpid()) + '\\n')\n"
+	"os.rename(folder + '/pid.new', folder + '/pid')\n"
 	"while True: os.waitpid(-1, 0)\n";
 
 struct standin {
