@@ -71,6 +71,14 @@ bool sz_smallest_is_enough(const struct sz_sweep *sweep);
 /* What the windows with twice the clients say of the recommendation. */
 void sz_judge_reach(struct sz_sweep *sweep);
 
+/* Pairs of windows that are wanted to tell before from after; and of which no
+ * more are looked at. */
+#define SZ_PAIRS 4
+#define SZ_PAIRS_MAX 64
+
+/* Fill confirmation and control of the advice. */
+void sz_confirm(struct sz_sweep *sweep);
+
 void sz_budget_memory(struct sz_sweep *sweep);
 
 void sz_classify_limit(struct sz_sweep *sweep);

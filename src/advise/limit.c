@@ -228,6 +228,10 @@ static void cpu_bound_explain(const struct view *view, struct sz_advice *advice)
 		 "%.1f",
 		 window->cpu_s_per_request * 1e3, view->cores,
 		 view->cores / window->cpu_s_per_request, window->throughput_rps);
+	double dearer = window->cpu_s_per_request / view->sweep->alone_cpu_s_per_request;
+	if (dearer > 1.1)
+		evidence(advice, "that is %.2f x the CPU time of a request that comes alone",
+			 dearer);
 	if (window->client_cores > 0.05)
 		evidence(advice, "client and service share the cores: the load generator used %.2f",
 			 window->client_cores);

@@ -97,12 +97,9 @@ static void add_promising(const struct sz_selection *selection, struct sz_next *
 	}
 }
 
-void sz_advise_next(const struct sz_sweep *sweep, struct sz_next *next)
+static void add_answering(const struct sz_sweep *sweep, struct sz_next *next)
 {
 	struct sz_selection selection;
-	*next = (struct sz_next){0};
-	if (sz_has_nagle_floor(sweep))
-		return;
 	if (sz_smallest_is_enough(sweep)) {
 		const struct sz_setting *first = &sweep->setting[sz_smallest_setting(sweep)];
 		if (first->windows - first->disturbed < SZ_REPEATS)
@@ -130,4 +127,29 @@ void sz_advise_next(const struct sz_sweep *sweep, struct sz_next *next)
 	}
 	for (size_t i = 0; i < count; i++)
 		again(next, race[i]);
+}
+
+/* The answer stands: now the pairs that show what it changes. They come to an
+ * end on a noisy machine as well. */
+static void add_confirming(const struct sz_sweep *sweep, struct sz_next *next)
+{
+	const struct sz_advice *advice = &sweep->advice;
+	size_t current = sz_sweep_current(sweep);
+	if (!advice->recommended || current == sweep->setting_count || current == advice->setting ||
+	    !sz_setting_decides(&sweep->setting[current]) ||
+	    advice->confirmation.pairs >= SZ_PAIRS ||
+	    sweep->setting[current].windows >= 2 * SZ_PAIRS)
+		return;
+	again(next, sweep->setting[current].workers);
+	again(next, sweep->setting[advice->setting].workers);
+}
+
+void sz_advise_next(const struct sz_sweep *sweep, struct sz_next *next)
+{
+	*next = (struct sz_next){0};
+	if (sz_has_nagle_floor(sweep))
+		return;
+	add_answering(sweep, next);
+	if (next->again_count + next->untested_count == 0)
+		add_confirming(sweep, next);
 }

@@ -23,12 +23,13 @@ static const size_t number_offsets[] = {
 	AT(longest_gap_ms), AT(cpu_s_per_request), AT(tree_cores),
 	AT(client_cores),   AT(foreign_cores),     AT(steal_ratio),
 	AT(in_flight),      AT(little_ratio),      AT(imbalance),
-	AT(runqueue_cores), AT(downstream_cores),
+	AT(runqueue_cores), AT(downstream_cores),  AT(sampler_cores),
+	AT(reference_ms),   AT(client_peak_cores),
 };
 
 static const size_t byte_offsets[] = {
 	AT(pss_total_bytes),  AT(rss_total_bytes),      AT(pss_worker_bytes),
-	AT(rss_worker_bytes), AT(pss_supervisor_bytes),
+	AT(rss_worker_bytes), AT(pss_supervisor_bytes), AT(rss_peak_bytes),
 };
 
 /* The visits that make up one row. */
@@ -76,6 +77,18 @@ static int64_t median_bytes_at(const struct group *group, size_t offset, double 
 	return isnan(middle) ? -1 : (int64_t)middle;
 }
 
+/* What a request costs, at the speed that the machine had in most windows of
+ * the run: the reference work before each window tells how fast it was then. */
+static double median_cost_s(const struct group *group, double reference_ms, double *scratch)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		const struct sz_window *window = &group->visits[i]->window;
+		double slower = window->reference_ms / reference_ms;
+		scratch[i] = window->cpu_s_per_request / (isnan(slower) ? 1.0 : slower);
+	}
+	return median(scratch, group->count);
+}
+
 /* Counts add up; what describes processes is the last window's. */
 static void copy_counts(const struct group *group, struct sz_window *window)
 {
@@ -90,6 +103,11 @@ static void copy_counts(const struct group *group, struct sz_window *window)
 		window->stale += one->stale;
 		if (one->error_status)
 			window->error_status = one->error_status;
+		window->samples += one->samples;
+		if (one->processes_peak > window->processes_peak)
+			window->processes_peak = one->processes_peak;
+		if (one->threads_peak > window->threads_peak)
+			window->threads_peak = one->threads_peak;
 		window->server_closed += one->server_closed;
 		window->reconnects += one->reconnects;
 		window->disturbed |= one->disturbed;
@@ -106,7 +124,8 @@ static void copy_counts(const struct group *group, struct sz_window *window)
 		memcpy(window->share, last->share, last->workers * sizeof(*window->share));
 }
 
-static void fill_row(struct sz_setting *setting, const struct group *group, double *scratch)
+static void fill_row(struct sz_setting *setting, const struct group *group, double reference_ms,
+		     double *scratch)
 {
 	enum { WINDOW = offsetof(struct sz_visit, window) };
 	struct sz_window *window = &setting->window;
@@ -118,6 +137,7 @@ static void fill_row(struct sz_setting *setting, const struct group *group, doub
 		int64_t middle = median_bytes_at(group, WINDOW + byte_offsets[i], scratch);
 		memcpy((char *)window + byte_offsets[i], &middle, sizeof(middle));
 	}
+	window->cpu_s_per_request = median_cost_s(group, reference_ms, scratch);
 	setting->ready_s = median_at(group, offsetof(struct sz_visit, ready_s), scratch);
 	setting->start_cpu_s = median_at(group, offsetof(struct sz_visit, start_cpu_s), scratch);
 	setting->exit_s = median_at(group, offsetof(struct sz_visit, exit_s), scratch);
@@ -156,6 +176,20 @@ static void count_windows(const struct sz_sweep *sweep, size_t index, struct sz_
 	}
 }
 
+/* How fast the machine computed, over all visits. */
+static void judge_speed(struct sz_sweep *sweep, double *scratch)
+{
+	struct sz_advice *advice = &sweep->advice;
+	double least_ms = INFINITY, most_ms = 0;
+	for (size_t i = 0; i < sweep->visit_count; i++) {
+		scratch[i] = sweep->visits[i].window.reference_ms;
+		least_ms = fmin(least_ms, scratch[i]);
+		most_ms = fmax(most_ms, scratch[i]);
+	}
+	advice->reference_ms = median(scratch, sweep->visit_count);
+	advice->speed_drift = most_ms > 0 ? most_ms / least_ms - 1 : SZ_NAN;
+}
+
 int sz_summarise(struct sz_sweep *sweep, struct sz_err *err)
 {
 	size_t room = sweep->visit_count + 1;
@@ -163,6 +197,7 @@ int sz_summarise(struct sz_sweep *sweep, struct sz_err *err)
 	sz_autofree double *scratch = calloc(room, sizeof(*scratch));
 	if (!visits || !scratch)
 		return sz_err_nomem(err);
+	judge_speed(sweep, scratch);
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		struct sz_setting *setting = &sweep->setting[i];
 		struct group group = {.visits = visits};
@@ -172,7 +207,7 @@ int sz_summarise(struct sz_sweep *sweep, struct sz_err *err)
 		count_windows(sweep, i, setting);
 		setting->measured = group.count > 0;
 		if (group.count)
-			fill_row(setting, &group, scratch);
+			fill_row(setting, &group, sweep->advice.reference_ms, scratch);
 	}
 	return 0;
 }

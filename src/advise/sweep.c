@@ -224,6 +224,7 @@ int sz_advise_sweep(struct sz_sweep *sweep, struct sz_err *err)
 	conclude(sweep);
 	raise_to_least(sweep);
 	sz_judge_reach(sweep);
+	sz_confirm(sweep);
 	sz_budget_memory(sweep);
 	sz_classify_limit(sweep);
 	withdraw_if_uneven(sweep);

@@ -356,6 +356,96 @@ static void warn_alone(struct sz_sweep *sweep)
 		       "repeat on a quiet machine");
 }
 
+/* The utilisation law, X D = cores used, holds within a window by how D is
+ * measured; that it stays within the cores does not. */
+static void warn_utilisation(struct sz_sweep *sweep)
+{
+	const double allowed = sweep->machine.cores_allowed, slack = 1.05;
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (!setting->measured || !(setting->window.tree_cores > slack * allowed))
+			continue;
+		remedy(warn(&sweep->advice, "utilisation",
+			    "at %u worker%s the service used %.2f cores though its first process "
+			    "may use %.2f: some of its processes have other limits",
+			    setting->workers, setting->workers == 1 ? "" : "s",
+			    setting->window.tree_cores, allowed),
+		       "look at the affinity and the cgroups of its workers; the cores in this "
+		       "answer are those of the first process");
+		return;
+	}
+}
+
+static void warn_drift(struct sz_sweep *sweep)
+{
+	const double much = 0.10;
+	if (sweep->advice.speed_drift > much)
+		remedy(warn(&sweep->advice, "speed-drift",
+			    "the machine computed up to %.0f %% slower in some windows than in "
+			    "others: costs per request are corrected for it, throughput cannot be",
+			    sweep->advice.speed_drift * 100),
+		       "look for burst credits, heat, power saving, or neighbours on the same "
+		       "cores");
+}
+
+/* Between windows one after the other 10 % is more than noise. */
+static void warn_age(struct sz_sweep *sweep)
+{
+	const struct sz_advice *advice = &sweep->advice;
+	const double faster = 1.10, slower = 1 / 1.10;
+	if (!advice->recommended)
+		return;
+	unsigned workers = sweep->setting[advice->setting].workers;
+	if (advice->control_ratio >= faster)
+		remedy(warn(&sweep->advice, "warm-cache",
+			    "%u worker%s that run for %.0f s do %.2f x what they do just after the "
+			    "start: the table is of a service that is still cold",
+			    workers, workers == 1 ? "" : "s", advice->control_age_s,
+			    advice->control_ratio),
+		       "give it a longer --warmup; or empty what is cached outside it with "
+		       "--reset");
+	else if (advice->control_ratio <= slower)
+		remedy(warn(&sweep->advice, "ageing",
+			    "%u worker%s that run for %.0f s do only %.2f x what they do just "
+			    "after the start: the table is of a young service",
+			    workers, workers == 1 ? "" : "s", advice->control_age_s,
+			    advice->control_ratio),
+		       "look for what grows with every request: a list, a table, a log");
+}
+
+/* The window of a setting with connections opened the other way; NULL: none. */
+static const struct sz_visit *connected_otherwise(const struct sz_sweep *sweep, size_t setting)
+{
+	for (size_t i = 0; i < sweep->visit_count; i++) {
+		const struct sz_visit *visit = &sweep->visits[i];
+		if (visit->purpose == SZ_FOR_CONNECT && visit->setting == setting &&
+		    !visit->window.disturbed)
+			return visit;
+	}
+	return NULL;
+}
+
+static void warn_connect(struct sz_sweep *sweep)
+{
+	const struct sz_advice *advice = &sweep->advice;
+	const double much = 1.15;
+	for (size_t i = advice->setting; advice->recommended && i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		const struct sz_visit *other = connected_otherwise(sweep, i);
+		double ratio = other ? other->window.score / setting->window.score : 1.0;
+		if (!setting->measured || (ratio < much && ratio > 1 / much))
+			continue;
+		remedy(warn(&sweep->advice, "connect-matters",
+			    "with connections opened %s, %u workers do %.2f x as much: which of "
+			    "them gets a connection is decided when it is opened",
+			    sweep->connect_burst ? "one after the other" : "all at once",
+			    setting->workers, ratio),
+		       "sweep again with --connect %s if your clients do that",
+		       sweep->connect_burst ? "paced" : "burst");
+		return;
+	}
+}
+
 static void warn_attached(struct sz_sweep *sweep)
 {
 	if (sweep->undo_failure[0])
@@ -382,6 +472,7 @@ void sz_warn_all(struct sz_sweep *sweep)
 		warn_range,        warn_start,     warn_limits,         warn_falling,
 		warn_superlinear,  warn_blind,     warn_alone,          warn_attached,
 		warn_failures,     warn_stall,     warn_knob,           warn_incomparable,
+		warn_drift,        warn_age,       warn_connect,        warn_utilisation,
 	};
 	for (size_t i = 0; i < SZ_ARRAY_LEN(checks); i++)
 		checks[i](sweep);

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/stop.h"
 
-#define DESCRIPTORS_BESIDE_CLIENTS 32
+#define DESCRIPTORS_BESIDE_CLIENTS 64 /* whoever watches meanwhile keeps some, too */
 #define PACE_MOST_NS (250 * SZ_NS_PER_MS)
 
 /* The soft limit goes up only while the load lives: what is started afterwards

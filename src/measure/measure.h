@@ -25,8 +25,9 @@ struct sz_measure_config {
 	struct sz_load_config load;
 	uint64_t window_min_ns, window_max_ns;
 	size_t rounds;            /* of bursts; they end the window instead */
-	uint64_t window_requests; /* end early once so many completed, and the throughput
-				   * is known within SZ_PRECISION */
+	uint64_t window_requests; /* end early once so many completed, the throughput is
+				   * known within SZ_PRECISION and the CPU time of a request
+				   * within SZ_COST_PRECISION */
 };
 
 /* Connect, warm up, measure, drain, disconnect. *window must be initialised;
@@ -37,12 +38,16 @@ int sz_measure_window(const struct sz_measure_config *config, struct sz_window *
 
 /* Half of the 95 % interval of the throughput, from within the window. */
 #define SZ_PRECISION 0.03
+/* Of the CPU time per request, where the service uses this share of its cores
+ * or more. */
+#define SZ_COST_PRECISION 0.01
+#define SZ_PRECISE_COST_RATIO 0.5
 
 /* What a window must not exceed (measurement facts: the foreign-CPU gate
  * brought the spread of a plateau to 1.3 %). */
 #define SZ_GATE_FOREIGN_RATIO 0.05 /* of the allowed cores */
 #define SZ_GATE_STEAL_RATIO 0.02   /* of the allowed cores' time */
-#define SZ_GATE_CLIENT_CORES 0.8
+#define SZ_GATE_CLIENT_CORES 0.8   /* in any second */
 #define SZ_GATE_LITTLE 0.05
 #define SZ_GATE_LATE_NS (100 * SZ_NS_PER_MS) /* past the longest it may take */
 

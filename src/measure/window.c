@@ -6,11 +6,14 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "measure/reference.h"
+#include "measure/sampler.h"
 #include "os/cpu.h"
 #include "os/downstream.h"
 #include "os/proc.h"
 #include "os/sched.h"
 #include "os/sock.h"
+#include "stat/interval.h"
 #include "stat/warmup.h"
 
 /* What the kernel says at one edge of the window. */
@@ -25,6 +28,15 @@ struct edge {
 	bool sched_known;
 };
 
+/* What a request costs, as the window goes on: increments from poll to poll. */
+#define COURSE_MAX 256
+struct course {
+	double cpu_ns[COURSE_MAX], ok[COURSE_MAX];
+	size_t count;
+	uint64_t cpu_before_ns, ok_before;
+	bool known; /* every process of the start is still there */
+};
+
 struct edges {
 	const struct sz_measure_config *config;
 	struct edge start, end;
@@ -33,6 +45,7 @@ struct edges {
 	struct sz_downstreams downstreams;
 	uint64_t polled_ns;
 	bool paused;
+	struct course course;
 	/* After the end, under load. */
 	struct sz_tree tree;
 	struct sz_port_view view;
@@ -90,22 +103,54 @@ static void at_edge(void *arg, enum sz_edge edge)
 	read_edge(edges, edge == SZ_EDGE_START ? &edges->start : &edges->end);
 	if (edge == SZ_EDGE_START) {
 		edges->polled_ns = edges->start.at_ns;
+		edges->course.known =
+			sz_tree_cpu_now_ns(&edges->start.tree, &edges->course.cpu_before_ns) == 0;
 		edges->listen_queue = sz_listen_queue(config->os, sz_target_pid(config->target),
 						      config->load.url.port);
 	}
 }
 
+static void note_course(struct edges *edges, uint64_t ok)
+{
+	struct course *course = &edges->course;
+	uint64_t cpu_ns;
+	if (!course->known || course->count == COURSE_MAX)
+		return;
+	course->known = sz_tree_cpu_now_ns(&edges->start.tree, &cpu_ns) == 0;
+	if (!course->known)
+		return;
+	course->cpu_ns[course->count] = (double)(cpu_ns - course->cpu_before_ns);
+	course->ok[course->count++] = (double)(ok - course->ok_before);
+	course->cpu_before_ns = cpu_ns;
+	course->ok_before = ok;
+}
+
+/* Where the service hardly computes, what a request costs decides nothing, and
+ * where its processes come and go it cannot be followed. */
+static bool cost_is_known(const struct edges *edges, uint64_t now_ns)
+{
+	const struct course *course = &edges->course;
+	double cpu_ns = 0;
+	if (!course->known)
+		return true;
+	for (size_t i = 0; i < course->count; i++)
+		cpu_ns += course->cpu_ns[i];
+	double cores = cpu_ns / (double)(now_ns - edges->start.at_ns);
+	return cores < SZ_PRECISE_COST_RATIO * edges->config->cores_allowed ||
+	       sz_cost_error_ratio(course->cpu_ns, course->ok, course->count) <= SZ_COST_PRECISION;
+}
+
 /* Polled all through the window: when a poll comes late, sizeup was stopped or
- * starved, and its clients with it. It never ends the window by itself. */
+ * starved, and its clients with it. */
 static bool note_poll(void *arg, uint64_t ok)
 {
 	struct edges *edges = arg;
 	uint64_t now_ns = sz_now_ns();
-	(void)ok;
 	if (now_ns - edges->polled_ns > SZ_LOAD_POLL_NS + SZ_GATE_LATE_NS)
 		edges->paused = true;
 	edges->polled_ns = now_ns;
-	return true;
+	note_course(edges, ok);
+	return cost_is_known(edges, now_ns);
 }
 
 static double per_second(uint64_t before_ns, uint64_t after_ns, double elapsed_s)
@@ -320,7 +365,8 @@ uint32_t sz_window_gate(const struct sz_window *window, double cores_allowed, un
 		[SZ_DISTURBED_FOREIGN_CPU] =
 			window->foreign_cores > SZ_GATE_FOREIGN_RATIO * cores_allowed,
 		[SZ_DISTURBED_STEAL] = window->steal_ratio > SZ_GATE_STEAL_RATIO,
-		[SZ_DISTURBED_CLIENT] = window->client_cores >= SZ_GATE_CLIENT_CORES,
+		[SZ_DISTURBED_CLIENT] = fmax(window->client_cores, window->client_peak_cores) >=
+					SZ_GATE_CLIENT_CORES,
 		[SZ_DISTURBED_UNANSWERED] = (clients_answered < clients),
 		[SZ_DISTURBED_QUEUE] = (window->listen_queue > 0 && !reopened),
 		[SZ_DISTURBED_LITTLE] = fabs(window->little_ratio - 1.0) > little,
@@ -339,8 +385,8 @@ static bool is_unsteady(const struct sz_load_series *series)
 	return steady == SZ_UNSTEADY_SHIFTS || steady == SZ_UNSTEADY_DRIFTS;
 }
 
-static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_result *result,
-		    struct sz_window *window, struct sz_err *err)
+static int load_window(struct edges *edges, struct sz_load *load, struct sz_load_result *result,
+		       struct sz_err *err)
 {
 	const struct sz_measure_config *config = edges->config;
 	const struct sz_load_span span = {
@@ -360,6 +406,43 @@ static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_re
 	if (!sz_load_counts_ok(result))
 		return sz_err_set(err, SZ_UNTRUSTED, 0,
 				  "the counts of requests do not add up: this is a bug of sizeup");
+	return 0;
+}
+
+static void fill_samples(struct sz_window *window, const struct sz_samples *samples)
+{
+	window->samples = samples->looks;
+	window->sampler_cores = samples->cost_cores;
+	window->client_peak_cores = samples->client_peak_cores;
+	if (samples->looks == 0)
+		return;
+	window->rss_peak_bytes = samples->rss_peak_bytes;
+	window->processes_peak = samples->processes_peak;
+	window->threads_peak = samples->threads_peak;
+}
+
+/* The load, watched from inside the window as well. */
+static int run_watched(struct edges *edges, struct sz_load *load, struct sz_load_result *result,
+		       struct sz_window *window, struct sz_err *err)
+{
+	struct sz_sampler *sampler = NULL;
+	struct sz_samples samples;
+	window->reference_ms = sz_reference_ms();
+	if (sz_sampler_start(edges->config->os, edges->config->target, &sampler, err) < 0)
+		return -1;
+	int status = load_window(edges, load, result, err);
+	sz_sampler_stop(sampler, edges->start.at_ns, edges->end.at_ns, &samples);
+	if (status == 0)
+		fill_samples(window, &samples);
+	return status;
+}
+
+static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_result *result,
+		    struct sz_window *window, struct sz_err *err)
+{
+	const struct sz_measure_config *config = edges->config;
+	if (run_watched(edges, load, result, window, err) < 0)
+		return -1;
 	fill_requests(window, result, config->load.clients);
 	fill_cpu(window, edges);
 	window->listen_queue = edges->listen_queue < 0 ? -1 : edges->listen_queue;

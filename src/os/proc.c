@@ -49,17 +49,24 @@ static int read_stat(const struct sz_os *os, pid_t pid, struct sz_proc *proc)
 	return 0;
 }
 
+static int read_clock(pid_t pid, uint64_t *cpu_ns)
+{
+	clockid_t clock;
+	struct timespec ts;
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts) < 0)
+		return -ESRCH;
+	*cpu_ns = sz_timespec_ns(&ts);
+	return 0;
+}
+
 /* The clock counts nanoseconds, zombies included, where stat has ticks. It
  * must agree with them to a tick, else it belongs to another process: the pid
  * was reused, or /proc shows another pid namespace. */
 static void refine_cpu(struct sz_proc *proc, uint64_t tick_ns)
 {
-	clockid_t clock;
-	struct timespec ts;
-	if (clock_getcpuclockid(proc->pid, &clock) || clock_gettime(clock, &ts) < 0)
-		return;
-	if (sz_timespec_ns(&ts) + tick_ns >= proc->cpu_ns)
-		proc->cpu_ns = sz_timespec_ns(&ts);
+	uint64_t cpu_ns;
+	if (read_clock(proc->pid, &cpu_ns) == 0 && cpu_ns + tick_ns >= proc->cpu_ns)
+		proc->cpu_ns = cpu_ns;
 }
 
 int sz_proc_read(const struct sz_os *os, pid_t pid, struct sz_proc *proc)
@@ -206,6 +213,18 @@ uint64_t sz_tree_cpu_ns(const struct sz_tree *tree)
 	for (size_t i = 0; i < tree->count; i++)
 		sum_ns += tree->procs[i].cpu_ns + tree->procs[i].reaped_cpu_ns;
 	return sum_ns;
+}
+
+int sz_tree_cpu_now_ns(const struct sz_tree *tree, uint64_t *cpu_ns)
+{
+	uint64_t sum_ns = 0, one_ns;
+	for (size_t i = 0; i < tree->count; i++) {
+		if (read_clock(tree->procs[i].pid, &one_ns) < 0)
+			return -ESRCH;
+		sum_ns += one_ns;
+	}
+	*cpu_ns = sum_ns;
+	return 0;
 }
 
 static bool read_rollup(const struct sz_os *os, struct sz_proc *proc)

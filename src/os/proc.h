@@ -31,6 +31,8 @@ struct sz_proc {
 	/* The same of its children that ended and were waited for, in ticks. */
 	uint64_t reaped_cpu_ns;
 	unsigned threads;
+	uint64_t rss_pages; /* as /proc/PID/stat has it: cheap; kernels up to 6.1 count some
+			     * pages of many threads late */
 	/* Filled by sz_tree_classify(). */
 	unsigned connections; /* established connections accepted on the port */
 	bool holds_listener;
@@ -68,6 +70,11 @@ int sz_tree_read(const struct sz_os *os, pid_t root_pid, struct sz_tree *tree);
  * loses less than two ticks on the way (user and system time are each kept in
  * whole ticks there). A parent that ignores SIGCHLD drops it altogether. */
 uint64_t sz_tree_cpu_ns(const struct sz_tree *tree);
+
+/* What the processes of a tree that was read before have used by now, without
+ * reaped children: a microsecond each, nothing of /proc is opened. Live
+ * machines only. 0, or -ESRCH when one of them is gone. */
+int sz_tree_cpu_now_ns(const struct sz_tree *tree, uint64_t *cpu_ns);
 
 /* Fill RSS and PSS from smaps_rollup; both are 0 for a zombie. It holds the target's mmap_lock for
  * about 10 us per MiB: for the ends of a window, never inside one. When

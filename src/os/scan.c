@@ -85,6 +85,7 @@ enum {
 	STAT_CSTIME = 17,
 	STAT_THREADS = 20,
 	STAT_START = 22,
+	STAT_RSS = 24,
 	STAT_FIELDS
 };
 
@@ -124,6 +125,7 @@ bool sz_scan_stat(const char *text, long ticks_per_s, struct sz_proc *proc)
 	proc->state = state;
 	proc->threads = (unsigned)field[STAT_THREADS];
 	proc->start_ticks = field[STAT_START];
+	proc->rss_pages = field[STAT_RSS];
 	proc->cpu_ns = (field[STAT_UTIME] + field[STAT_STIME]) * tick_ns;
 	proc->reaped_cpu_ns = (field[STAT_CUTIME] + field[STAT_CSTIME]) * tick_ns;
 	snprintf(proc->comm, sizeof(proc->comm), "%.*s", (int)(close - open - 1), open + 1);

@@ -29,6 +29,10 @@ void sz_window_init(struct sz_window *window)
 		.steal_ratio = SZ_NAN,
 		.runqueue_cores = SZ_NAN,
 		.downstream_cores = SZ_NAN,
+		.reference_ms = SZ_NAN,
+		.sampler_cores = SZ_NAN,
+		.client_peak_cores = SZ_NAN,
+		.rss_peak_bytes = -1,
 		.in_flight = SZ_NAN,
 		.little_ratio = SZ_NAN,
 		.imbalance = SZ_NAN,
@@ -88,7 +92,11 @@ struct sz_visit *sz_sweep_add_visit(struct sz_sweep *sweep)
 		    sizeof(*sweep->visits)) < 0)
 		return NULL;
 	struct sz_visit *visit = &sweep->visits[sweep->visit_count++];
-	*visit = (struct sz_visit){.ready_s = SZ_NAN, .start_cpu_s = SZ_NAN, .exit_s = SZ_NAN};
+	*visit = (struct sz_visit){.ready_s = SZ_NAN,
+				   .start_cpu_s = SZ_NAN,
+				   .age_s = SZ_NAN,
+				   .fresh_score = SZ_NAN,
+				   .exit_s = SZ_NAN};
 	sz_window_init(&visit->window);
 	return visit;
 }
@@ -108,6 +116,14 @@ size_t sz_sweep_add_setting(struct sz_sweep *sweep, unsigned workers)
 	setting_init(&sweep->setting[at], workers);
 	for (size_t i = 0; i < sweep->visit_count; i++)
 		sweep->visits[i].setting += sweep->visits[i].setting >= at;
+	return at;
+}
+
+size_t sz_sweep_current(const struct sz_sweep *sweep)
+{
+	size_t at = 0;
+	while (at < sweep->setting_count && !sweep->setting[at].current)
+		at++;
 	return at;
 }
 

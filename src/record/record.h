@@ -26,7 +26,7 @@
 enum sz_disturbance {
 	SZ_DISTURBED_FOREIGN_CPU, /* other programs used > 5 % of the allowed cores */
 	SZ_DISTURBED_STEAL,       /* the hypervisor took > 2 % */
-	SZ_DISTURBED_CLIENT,      /* the load generator used >= 80 % of a core */
+	SZ_DISTURBED_CLIENT,      /* sizeup used >= 80 % of a core, in any second */
 	SZ_DISTURBED_UNANSWERED,  /* some clients had had no response when it opened */
 	SZ_DISTURBED_QUEUE,       /* connections sat in the listen queue when it opened */
 	SZ_DISTURBED_PAUSED,      /* sizeup itself was stopped or starved: it ended late */
@@ -63,12 +63,20 @@ struct sz_window {
 	double tree_cores, client_cores, foreign_cores, steal_ratio;
 	double runqueue_cores;   /* threads of the tree ready to run and waiting for a CPU */
 	double downstream_cores; /* of services on this machine that this one calls */
+	double reference_ms;     /* what a fixed piece of work took just before the window */
 	double in_flight;        /* X * R */
 	double little_ratio;     /* X * R / clients; NaN when connections were reopened */
 
 	int64_t pss_total_bytes, rss_total_bytes;
 	int64_t pss_worker_bytes, rss_worker_bytes; /* mean per worker */
 	int64_t pss_supervisor_bytes;               /* -1: there is none */
+
+	/* From looks inside the window, ten a second. */
+	unsigned samples;
+	double sampler_cores;     /* what looking cost; billed to sizeup */
+	double client_peak_cores; /* sizeup in its busiest second */
+	int64_t rss_peak_bytes;   /* of the whole tree; shared pages count in each process */
+	unsigned processes_peak, threads_peak;
 
 	int64_t listeners;             /* sockets that listen on the port; -1: unknown */
 	bool workers_known;            /* false: the sockets could not be read */
@@ -85,10 +93,12 @@ struct sz_window {
 
 /* Why a setting was visited. Stored by their numbers. */
 enum sz_purpose {
-	SZ_FOR_ASCENT, /* once each, upwards */
-	SZ_FOR_RACE,   /* again, in random order, until it is decided */
-	SZ_FOR_TWICE,  /* with twice the clients: how far does the answer carry */
-	SZ_FOR_SOAK,   /* the recommended one for minutes: what memory grows to */
+	SZ_FOR_ASCENT,  /* once each, upwards */
+	SZ_FOR_RACE,    /* again, in random order, until it is decided */
+	SZ_FOR_TWICE,   /* with twice the clients: how far does the answer carry */
+	SZ_FOR_SOAK,    /* the recommended one for minutes: what memory grows to */
+	SZ_FOR_CONTROL, /* several windows without a restart: what age and a warm cache do */
+	SZ_FOR_CONNECT, /* connections opened the other way, paced or all at once */
 };
 
 /* One fresh start of the service at a setting, and its window. */
@@ -102,6 +112,8 @@ struct sz_visit {
 	double ready_s, start_cpu_s;
 	bool settled;         /* start-up work was over when the load began */
 	unsigned old_workers; /* of a service that is not ours: still there from before */
+	double age_s;         /* of the service, from ready to the end of the window */
+	double fresh_score;   /* of the first window after the same start; NaN but for a control */
 	bool done;
 	double exit_s; /* from SIGTERM to an empty tree; NaN when it is not ours to stop */
 	bool killed;   /* it did not stop in time */
@@ -180,6 +192,14 @@ struct sz_memory_budget {
 	int64_t soak_worker_bytes;
 };
 
+/* The count in use now beside the recommended one: pairs of fresh starts next to
+ * each other in time. */
+struct sz_confirmation {
+	unsigned pairs;   /* 0: nothing to confirm */
+	double ratio;     /* score of the recommended over that of the current */
+	double low, high; /* 95 %; NaN with one pair */
+};
+
 /* What advise/ concludes. */
 struct sz_advice {
 	enum sz_status status;
@@ -190,6 +210,11 @@ struct sz_advice {
 	char reason[400];
 	char reach[200]; /* for which numbers of clients it holds; "" when not tried */
 	struct sz_memory_budget memory;
+	struct sz_confirmation confirmation;
+	double control_ratio; /* the last window without a restart over the first; NaN */
+	double control_age_s;
+	double reference_ms;    /* median of the reference work */
+	double speed_drift;     /* the slowest over the fastest of it, less 1 */
 	bool incomparable;      /* undisturbed windows that share no block */
 	bool knob_does_nothing; /* as many workers at every setting */
 	bool saturated;         /* the load saturates the service at its smallest setting */
@@ -235,6 +260,9 @@ struct sz_visit *sz_sweep_add_visit(struct sz_sweep *sweep);
 /* Index of a setting, added in its place when it is new (indices in visits
  * follow); SZ_SETTINGS_MAX when there is no room. */
 size_t sz_sweep_add_setting(struct sz_sweep *sweep, unsigned workers);
+
+/* Index of the count in use now; setting_count when it was not told. */
+size_t sz_sweep_current(const struct sz_sweep *sweep);
 
 /* Everything not measured yet. */
 void sz_window_init(struct sz_window *window);

@@ -9,9 +9,14 @@
 #include "base/mem.h"
 #include "report/json.h"
 
-static json_t *machine(const struct sz_machine *machine)
+static json_t *machine(const struct sz_sweep *sweep)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:s}", "cores_allowed",
+	const struct sz_machine *machine = &sweep->machine;
+	const struct sz_advice *advice = &sweep->advice;
+	bool known = advice->reference_ms > 0;
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:s}", "reference_ms",
+			 sz_json_number(known ? advice->reference_ms : SZ_NAN), "speed_drift",
+			 sz_json_number(known ? advice->speed_drift : SZ_NAN), "cores_allowed",
 			 sz_json_number(machine->cores_allowed > 0 ? machine->cores_allowed
 								   : SZ_NAN),
 			 "cpus_allowed", sz_json_count(machine->cpus_allowed), "cpus_online",
@@ -65,7 +70,8 @@ static json_t *latency(const struct sz_window *window)
 
 static json_t *memory(const struct sz_window *window)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "pss_total_bytes",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "rss_peak_bytes",
+			 sz_json_bytes(window->rss_peak_bytes), "pss_total_bytes",
 			 sz_json_bytes(window->pss_total_bytes), "rss_total_bytes",
 			 sz_json_bytes(window->rss_total_bytes), "pss_worker_bytes",
 			 sz_json_bytes(window->pss_worker_bytes), "rss_worker_bytes",
@@ -84,6 +90,8 @@ static json_t *window_fields(const struct sz_window *window)
 		{"longest_gap_ms", window->longest_gap_ms},
 		{"tree_cores", window->tree_cores},
 		{"client_cores", window->client_cores},
+		{"client_peak_cores", window->client_peak_cores},
+		{"sampler_cores", window->sampler_cores},
 		{"foreign_cores", window->foreign_cores},
 		{"steal_ratio", window->steal_ratio},
 		{"runqueue_cores", window->runqueue_cores},
@@ -97,6 +105,11 @@ static json_t *window_fields(const struct sz_window *window)
 	json_object_set_new(object, "errors", sz_json_count(window->errors));
 	json_object_set_new(object, "stale", sz_json_count(window->stale));
 	json_object_set_new(object, "workers_counted", sz_json_count(window->workers));
+	json_object_set_new(object, "samples", sz_json_count(window->samples));
+	json_object_set_new(object, "processes_peak",
+			    window->samples ? sz_json_count(window->processes_peak) : json_null());
+	json_object_set_new(object, "threads_peak",
+			    window->samples ? sz_json_count(window->threads_peak) : json_null());
 	json_object_set_new(object, "burst",
 			    window->rounds
 				    ? json_pack("{s:o, s:o}", "rounds",
@@ -169,6 +182,29 @@ static json_t *recommendation(const struct sz_sweep *sweep)
 	return object;
 }
 
+static json_t *confirmation(const struct sz_sweep *sweep)
+{
+	const struct sz_confirmation *confirmation = &sweep->advice.confirmation;
+	if (confirmation->pairs == 0)
+		return json_null();
+	const struct sz_json_field ratio[] = {{"mean", confirmation->ratio},
+					      {"low", confirmation->low},
+					      {"high", confirmation->high}};
+	const struct sz_setting *current = &sweep->setting[sz_sweep_current(sweep)];
+	return json_pack("{s:{s:i}, s:i, s:o}", "current", "workers", (int)current->workers,
+			 "pairs", (int)confirmation->pairs, "speed_ratio",
+			 sz_json_numbers(ratio, SZ_ARRAY_LEN(ratio)));
+}
+
+/* A service that ran on beside one just started; null: not measured. */
+static json_t *control(const struct sz_advice *advice)
+{
+	if (!(advice->control_ratio > 0))
+		return json_null();
+	return json_pack("{s:o, s:o}", "age_s", sz_json_number(advice->control_age_s),
+			 "speed_ratio", sz_json_number(advice->control_ratio));
+}
+
 static json_t *limit(const struct sz_advice *advice)
 {
 	json_t *evidence = json_array();
@@ -234,7 +270,7 @@ void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out)
 	json_object_set_new(document, "status", json_string(sz_status_name(sweep->advice.status)));
 	json_object_set_new(document, "failure",
 			    sweep->failure[0] ? sz_json_text(sweep->failure) : json_null());
-	json_object_set_new(document, "machine", machine(&sweep->machine));
+	json_object_set_new(document, "machine", machine(sweep));
 	json_object_set_new(document, "command", sz_json_text(sweep->command));
 	json_object_set_new(document, "seed", sz_json_count(sweep->seed));
 	json_object_set_new(document, "knobs", json_pack("[s]", "workers"));
@@ -244,6 +280,8 @@ void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out)
 			    sz_json_number(sweep->client_ceiling_rps));
 	json_object_set_new(document, "settings", settings);
 	json_object_set_new(document, "recommendation", recommendation(sweep));
+	json_object_set_new(document, "confirmation", confirmation(sweep));
+	json_object_set_new(document, "control", control(&sweep->advice));
 	json_object_set_new(document, "memory_budget", memory_budget(&sweep->advice.memory));
 	json_object_set_new(document, "limit", limit(&sweep->advice));
 	json_object_set_new(document, "warnings", warnings(&sweep->advice));

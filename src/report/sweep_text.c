@@ -301,6 +301,14 @@ static void put_recommendation(const struct sz_sweep *sweep, struct sz_buf *out)
 		put_line(out, "", "interrupted: larger settings or repeats may be missing");
 }
 
+/* How sure the comparison with the current count is: pairs of fresh starts. */
+static void put_pairs(const struct sz_confirmation *confirmation, struct sz_buf *text)
+{
+	if (confirmation->pairs > 1)
+		sz_buf_printf(text, " (%.2f to %.2f, from %u pairs of fresh starts)",
+			      1 / confirmation->high, 1 / confirmation->low, confirmation->pairs);
+}
+
 /* What others recommend, or the user runs, beside what was found. */
 static void put_compared(const struct sz_sweep *sweep, struct sz_buf *out)
 {
@@ -314,8 +322,13 @@ static void put_compared(const struct sz_sweep *sweep, struct sz_buf *out)
 		if (!setting->measured || setting == chosen ||
 		    !(setting->documented || setting->current))
 			continue;
-		sz_buf_printf(&text, "%u gives %.2f x the speed of %u", setting->workers,
-			      setting->window.score / chosen->window.score, chosen->workers);
+		double ratio = setting->current && advice->confirmation.pairs
+				       ? 1 / advice->confirmation.ratio
+				       : setting->window.score / chosen->window.score;
+		sz_buf_printf(&text, "%u gives %.2f x the speed of %u", setting->workers, ratio,
+			      chosen->workers);
+		if (setting->current)
+			put_pairs(&advice->confirmation, &text);
 		if (setting->window.pss_total_bytes > 0 && chosen->window.pss_total_bytes > 0)
 			sz_buf_printf(&text, " for %.1f x its memory",
 				      (double)setting->window.pss_total_bytes /

@@ -123,3 +123,38 @@ int sz_paired_ratio(const double *before, const double *after, size_t pairs, dou
 	};
 	return 0;
 }
+
+#define BATCHES 10
+
+/* Neighbours added up to BATCHES numbers; the oldest that do not divide are
+ * left out. The sum of all, or NaN. */
+static double add_batches(const double *series, size_t count, double batch[BATCHES])
+{
+	size_t per_batch = count / BATCHES;
+	double sum = 0;
+	series += count - per_batch * BATCHES;
+	for (size_t i = 0; i < BATCHES; i++)
+		batch[i] = 0;
+	for (size_t i = 0; i < per_batch * BATCHES; i++) {
+		batch[i / per_batch] += series[i] >= 0 ? series[i] : (double)NAN;
+		sum += series[i];
+	}
+	return sum;
+}
+
+double sz_cost_error_ratio(const double *cost, const double *units, size_t count)
+{
+	double costs[BATCHES], counts[BATCHES], squares = 0;
+	double cost_sum = add_batches(cost, count, costs);
+	double unit_sum = add_batches(units, count, counts);
+	if (!(cost_sum > 0 && unit_sum > 0))
+		return INFINITY;
+	for (size_t i = 0; i < BATCHES; i++) {
+		double residual = costs[i] - counts[i] * cost_sum / unit_sum;
+		squares += residual * residual;
+	}
+	double sd = sqrt(squares / (BATCHES - 1) * BATCHES);
+	double error = sz_t_quantile(BATCHES - 1, 0.975) * sd / cost_sum;
+	/* Units are whole: one more or less is always possible. */
+	return isnan(error) ? (double)INFINITY : fmax(error, 1 / unit_sum);
+}

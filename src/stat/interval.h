@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Confidence intervals: of a quantile by ranks, of a ratio by pairs.
+ * Confidence intervals: of a quantile by ranks, of a ratio by pairs, of a cost by
+ * its course.
  *
  * Pure and thread-safe.
  */
@@ -39,5 +40,16 @@ struct sz_ratio_interval {
  * confidence outside 0.01 … 0.999. */
 int sz_paired_ratio(const double *before, const double *after, size_t pairs, double confidence,
 		    struct sz_ratio_interval *interval, struct sz_err *err);
+
+/* Half of the 95 % interval of sum(cost) / sum(units) over that ratio: how well
+ * a series tells what a unit costs. Both are increments over the same intervals
+ * of time. INFINITY when the series does not tell: less than ten intervals, no
+ * cost, no units, or an increment that is negative or no number.
+ *
+ * Ratio estimator of survey sampling (W. G. Cochran, Sampling Techniques,
+ * chapter 6) on ten batches of neighbouring intervals: what is half done at the
+ * end of one batch is cost in one and a unit in the next, and long batches have
+ * few ends. */
+double sz_cost_error_ratio(const double *cost, const double *units, size_t count);
 
 #endif

@@ -89,8 +89,13 @@ int sz_sweep_describe(const struct sz_sweep_config *config, struct sz_sweep *swe
  * 3. Race: rounds (blocks) of the settings that may be the answer, in random
  *    order, with fresh starts, and of untested counts that could change it,
  *    until the answer is decided, the budget is spent, or the user has enough.
- * 4. The finalists with twice the clients: how far does the answer carry.
- * 5. The recommended one soaked under load, when asked for: what memory grows to.
+ *    A current count is raced with the recommended one until there are pairs
+ *    enough to tell before from after.
+ * 4. The finalists with twice the clients: how far does the answer carry; and
+ *    with connections opened the other way, where that can matter.
+ * 5. The recommended one for several windows without a restart: what a warm
+ *    cache is worth, or age costs.
+ * 6. The recommended one soaked under load, when asked for: what memory grows to.
  *
  * A service that is not our child is changed by the apply command instead of
  * started, never signalled, and put back by undo at the end, whatever happened.

@@ -238,35 +238,61 @@ static size_t next_larger(const struct sz_sweep *sweep, size_t setting)
 	return setting;
 }
 
-static enum went go_twice(struct run *run, size_t setting)
+/* Once for each purpose, unless a run that is resumed has done so. */
+static enum went go_once(struct run *run, size_t setting, enum sz_purpose purpose)
 {
-	return find_visit(run->sweep, setting, SZ_FOR_TWICE) ? WENT_WELL
-							     : go(run, setting, SZ_FOR_TWICE);
+	if (find_visit(run->sweep, setting, purpose))
+		return WENT_WELL;
+	run->block++;
+	return go(run, setting, purpose);
+}
+
+/* The recommended setting and the next larger one. */
+static enum went try_finalists(struct run *run, enum sz_purpose purpose)
+{
+	const struct sz_sweep *sweep = run->sweep;
+	size_t chosen = sweep->advice.setting, larger = next_larger(sweep, chosen);
+	if (!sweep->advice.recommended || budget_is_spent(run))
+		return WENT_WELL;
+	if (go_once(run, chosen, purpose) == WENT_NO_FURTHER)
+		return WENT_NO_FURTHER;
+	return larger == chosen ? WENT_WELL : go_once(run, larger, purpose);
 }
 
 static enum went try_twice_the_clients(struct run *run)
 {
-	const struct sz_sweep *sweep = run->sweep;
-	size_t chosen = sweep->advice.setting;
-	if (!sweep->advice.recommended || run->config->load.clients > SZ_LOAD_CLIENTS_MAX / 2 ||
-	    budget_is_spent(run))
+	if (run->config->load.clients > SZ_LOAD_CLIENTS_MAX / 2)
 		return WENT_WELL;
-	run->block++;
-	if (go_twice(run, chosen) == WENT_NO_FURTHER)
-		return WENT_NO_FURTHER;
-	size_t larger = next_larger(sweep, chosen);
-	return larger == chosen ? WENT_WELL : go_twice(run, larger);
+	return try_finalists(run, SZ_FOR_TWICE);
+}
+
+/* How connections are opened decides which worker gets them, where they are
+ * kept and there is more than one worker. */
+static enum went try_other_connects(struct run *run)
+{
+	const struct sz_advice *advice = &run->sweep->advice;
+	if (run->config->load.reconnect_every || run->config->rounds || !advice->saturated ||
+	    run->sweep->setting[advice->setting].workers == 1)
+		return WENT_WELL;
+	return try_finalists(run, SZ_FOR_CONNECT);
+}
+
+/* Every other window is of a fresh start: what is that worth? */
+static enum went try_without_restart(struct run *run)
+{
+	const struct sz_advice *advice = &run->sweep->advice;
+	if (!advice->recommended || budget_is_spent(run))
+		return WENT_WELL;
+	return go_once(run, advice->setting, SZ_FOR_CONTROL);
 }
 
 /* Outside the budget: it was asked for. */
 static enum went soak(struct run *run)
 {
 	const struct sz_advice *advice = &run->sweep->advice;
-	if (run->config->soak_ns == 0 || !advice->recommended ||
-	    find_visit(run->sweep, advice->setting, SZ_FOR_SOAK))
+	if (run->config->soak_ns == 0 || !advice->recommended)
 		return WENT_WELL;
-	run->block++;
-	return go(run, advice->setting, SZ_FOR_SOAK);
+	return go_once(run, advice->setting, SZ_FOR_SOAK);
 }
 
 /* --- all of it --- */
@@ -361,7 +387,9 @@ static enum went calibrate(struct run *run)
 static enum went measure_all(struct run *run)
 {
 	struct sz_sweep *sweep = run->sweep;
-	static enum went (*const stages[])(struct run *) = {race, try_twice_the_clients, soak};
+	static enum went (*const stages[])(struct run *) = {race, try_twice_the_clients,
+							    try_other_connects, try_without_restart,
+							    soak};
 	enum went went = ascend(run);
 	if (sz_advise_sweep(sweep, run->err) < 0 || went == WENT_NO_FURTHER)
 		return WENT_NO_FURTHER;

@@ -110,15 +110,25 @@ static int measure_alone(struct here *here, struct sz_err *err)
 	return 0;
 }
 
+/* The load of this visit: what its purpose changes. */
+static struct sz_measure_config visit_config(const struct here *here)
+{
+	struct sz_measure_config measure = measure_config(here);
+	measure.load.clients = here->visit->clients;
+	if (here->plan->purpose == SZ_FOR_SOAK)
+		measure.window_min_ns = measure.window_max_ns = here->config->soak_ns;
+	if (here->plan->purpose == SZ_FOR_CONNECT)
+		measure.load.connect = measure.load.connect == SZ_CONNECT_PACED ? SZ_CONNECT_BURST
+										: SZ_CONNECT_PACED;
+	return measure;
+}
+
 /* The window, and once more when something external disturbed it. */
 static int measure_gated(struct here *here, struct sz_err *err)
 {
 	const struct sz_sweep_config *config = here->config;
-	struct sz_measure_config measure = measure_config(here);
+	const struct sz_measure_config measure = visit_config(here);
 	unsigned tries = here->plan->purpose == SZ_FOR_SOAK ? 1 : 2;
-	measure.load.clients = here->visit->clients;
-	if (here->plan->purpose == SZ_FOR_SOAK)
-		measure.window_min_ns = measure.window_max_ns = config->soak_ns;
 	for (unsigned try = 0; try < tries; try++) {
 		report(here, try ? SZ_STEP_AGAIN : SZ_STEP_LOAD,
 		       config->load.warmup_ns + measure.window_min_ns);
@@ -129,6 +139,24 @@ static int measure_gated(struct here *here, struct sz_err *err)
 			break;
 	}
 	return sz_target_alive(here->target, err) ? 0 : -1;
+}
+
+/* One window, or for a control several, of which the first is kept as well. */
+static int measure_windows(struct here *here, struct sz_err *err)
+{
+	struct sz_visit *visit = here->visit;
+	uint64_t ready_ns = sz_now_ns();
+	unsigned more = here->plan->purpose == SZ_FOR_CONTROL ? SZ_CONTROL_WINDOWS - 1 : 0;
+	if (measure_gated(here, err) < 0)
+		return -1;
+	if (more && !visit->window.disturbed)
+		visit->fresh_score = visit->window.score;
+	for (; more > 0; more--) {
+		if (measure_gated(here, err) < 0)
+			return -1;
+	}
+	visit->age_s = sz_ns_to_s(sz_now_ns() - ready_ns);
+	return 0;
 }
 
 /* The client may run on CPUs that the service may not, and the other way. */
@@ -173,7 +201,7 @@ static int measure_setting(struct here *here, struct sz_err *err)
 		return -1;
 	/* The service's own limits: its command may narrow them (taskset). */
 	sz_describe_machine(&here->limits, &here->sweep->machine);
-	if (join_own_cpus(here, err) < 0 || measure_gated(here, err) < 0 ||
+	if (join_own_cpus(here, err) < 0 || measure_windows(here, err) < 0 ||
 	    check_serves(here, err) < 0)
 		return -1;
 	return isnan(here->sweep->alone_latency_ms) ? measure_alone(here, err) : 0;

@@ -10,6 +10,9 @@
 #include "study/study.h"
 #include "target/target.h"
 
+/* Windows of a control, one after the other in the same life of the service. */
+#define SZ_CONTROL_WINDOWS 3
+
 struct sz_visit_plan {
 	size_t setting; /* index */
 	unsigned block;

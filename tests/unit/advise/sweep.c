@@ -534,6 +534,163 @@ static void bursts_are_compared_by_their_slowest(void **state)
 	sz_sweep_fini(&sweep);
 }
 
+/* Four blocks of the current 8 and the recommended 2 after the ascent. */
+static void fill_current(struct sz_sweep *sweep, unsigned blocks)
+{
+	static const struct row ascent[] = {{1, 50, 1000, 1000, 1.0},
+					    {2, 100, 500, 500, 2.0},
+					    {8, 100, 500, 500, 2.0}};
+	static const double drift[] = {1.00, 1.05, 0.97, 1.02};
+	FILL(sweep, 2, 20, ascent);
+	sweep->setting[2].current = true;
+	for (unsigned block = 1; block <= blocks; block++) {
+		double luck = drift[block - 1];
+		const struct row two = {2, 100 * luck, 500, 500, 2.0};
+		const struct row eight = {8, 99 * luck, 505, 505, 2.0};
+		add_window(sweep, block, &two);
+		add_window(sweep, block, &eight);
+	}
+	advise(sweep);
+}
+
+static void current_is_compared_by_pairs(void **state)
+{
+	(void)state;
+	struct sz_sweep sweep;
+	struct sz_next next;
+	fill_current(&sweep, 4);
+	const struct sz_confirmation *confirmation = &sweep.advice.confirmation;
+	assert_int_equal(recommended(&sweep), 2);
+	/* What both share of each block cancels: the interval is narrow. */
+	assert_int_equal(confirmation->pairs, 4);
+	assert_true(fabs(confirmation->ratio - 100.0 / 99) < 1e-9);
+	assert_true(confirmation->high - confirmation->low < 1e-6);
+	sz_advise_next(&sweep, &next);
+	assert_int_equal(next.again_count, 0);
+	sz_sweep_fini(&sweep);
+}
+
+static void pairs_are_asked_for(void **state)
+{
+	(void)state;
+	struct sz_sweep sweep;
+	struct sz_next next;
+	fill_current(&sweep, 3);
+	assert_int_equal(sweep.advice.confirmation.pairs, 3);
+	/* A disturbed window is half of no pair. */
+	sweep.visits[sweep.visit_count - 1].window.disturbed = 1;
+	advise(&sweep);
+	assert_int_equal(sweep.advice.confirmation.pairs, 2);
+	sz_advise_next(&sweep, &next);
+	bool current = false, chosen = false;
+	for (size_t i = 0; i < next.again_count; i++) {
+		current |= next.again[i] == 8;
+		chosen |= next.again[i] == 2;
+	}
+	assert_true(current && chosen);
+	/* The ascent alone is no pair. */
+	sz_sweep_fini(&sweep);
+	fill_current(&sweep, 0);
+	assert_int_equal(sweep.advice.confirmation.pairs, 0);
+	sz_sweep_fini(&sweep);
+}
+
+/* Of the recommended setting: what it did fresh and what some time later. */
+static void add_control(struct sz_sweep *sweep, double fresh, double later)
+{
+	const struct row row = {2, later, 500, 500, 2.0};
+	add_window(sweep, 9, &row);
+	struct sz_visit *visit = &sweep->visits[sweep->visit_count - 1];
+	visit->purpose = SZ_FOR_CONTROL;
+	visit->fresh_score = fresh;
+	visit->age_s = 14;
+	advise(sweep);
+}
+
+static void age_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		double fresh, later;
+		const char *code;
+	} cases[] = {{100, 103, NULL},
+		     {100, 140, "warm-cache"},
+		     {100, 60, "ageing"},
+		     {SZ_NAN, 60, NULL}};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
+		struct sz_sweep sweep;
+		fill_current(&sweep, 4);
+		double before = sweep.setting[1].window.score;
+		add_control(&sweep, cases[i].fresh, cases[i].later);
+		assert_int_equal(warned(&sweep, "warm-cache", "14 s"),
+				 cases[i].code && strcmp(cases[i].code, "warm-cache") == 0);
+		assert_int_equal(warned(&sweep, "ageing", "14 s"),
+				 cases[i].code && strcmp(cases[i].code, "ageing") == 0);
+		/* It is compared with itself alone. */
+		assert_true(sweep.setting[1].window.score == before);
+		sz_sweep_fini(&sweep);
+	}
+}
+
+/* The machine runs at three quarters of its speed in the last windows. */
+static void speed_drift_is_taken_out_of_costs(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 50, 1000, 1000, 1.0}, {2, 100, 500, 500, 2.0}};
+	static const struct row slow = {2, 75, 666, 666, 2.0};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 20, rows);
+	for (size_t i = 0; i < sweep.visit_count; i++)
+		sweep.visits[i].window.reference_ms = 3;
+	advise(&sweep);
+	assert_true(fabs(sweep.advice.speed_drift) < 1e-9);
+	assert_false(warned(&sweep, "speed-drift", "slower"));
+	double cost_s = sweep.setting[1].window.cpu_s_per_request;
+	add_window(&sweep, 1, &slow)->reference_ms = 4;
+	add_window(&sweep, 2, &slow)->reference_ms = 4;
+	add_window(&sweep, 2, &rows[0])->reference_ms = 3;
+	add_window(&sweep, 3, &rows[0])->reference_ms = 3;
+	advise(&sweep);
+	assert_true(fabs(sweep.advice.reference_ms - 3) < 1e-9);
+	assert_true(fabs(sweep.advice.speed_drift - 1.0 / 3) < 1e-9);
+	assert_true(warned(&sweep, "speed-drift", "33 %"));
+	assert_true(fabs(sweep.setting[1].window.cpu_s_per_request - cost_s) < 1e-9);
+	sz_sweep_fini(&sweep);
+}
+
+static void more_than_the_cores_is_told(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 50, 1000, 1000, 1.0}, {4, 150, 333, 333, 3.0}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 20, rows);
+	sweep.alone_cpu_s_per_request = 0.010;
+	advise(&sweep);
+	assert_true(warned(&sweep, "utilisation", "3.00 cores"));
+	assert_int_equal(sweep.advice.limit, SZ_CLASS_CPU_BOUND);
+	/* 20 ms under load, 10 alone. */
+	bool dearer = false;
+	for (size_t i = 0; i < sweep.advice.evidence_count; i++)
+		dearer |= strstr(sweep.advice.evidence[i], "2.00 x the CPU time") != NULL;
+	assert_true(dearer);
+	sz_sweep_fini(&sweep);
+}
+
+static void connecting_otherwise_is_told(void **state)
+{
+	(void)state;
+	for (int even = 0; even <= 1; even++) {
+		struct sz_sweep sweep;
+		const struct row row = {2, even ? 101 : 52, 500, 500, 2.0};
+		fill_current(&sweep, 4);
+		add_window(&sweep, 9, &row);
+		sweep.visits[sweep.visit_count - 1].purpose = SZ_FOR_CONNECT;
+		advise(&sweep);
+		assert_int_equal(warned(&sweep, "connect-matters", "all at once"), !even);
+		sz_sweep_fini(&sweep);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -560,6 +717,12 @@ int main(void)
 		cmocka_unit_test(no_fewer_than_asked),
 		cmocka_unit_test(reach_is_told),
 		cmocka_unit_test(bursts_are_compared_by_their_slowest),
+		cmocka_unit_test(current_is_compared_by_pairs),
+		cmocka_unit_test(pairs_are_asked_for),
+		cmocka_unit_test(age_is_told),
+		cmocka_unit_test(speed_drift_is_taken_out_of_costs),
+		cmocka_unit_test(connecting_otherwise_is_told),
+		cmocka_unit_test(more_than_the_cores_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,7 +165,7 @@ static void closed_between_rounds(void **state)
 {
 	(void)state;
 	start(play_impatient, 3);
-	config.pause_ns = 60 * SZ_NS_PER_MS;
+	config.pause_ns = 300 * SZ_NS_PER_MS;
 	run_rounds(2);
 	check_all_ok(2);
 	assert_int_equal(result.server_closed, result.reconnects);

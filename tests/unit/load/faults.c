@@ -477,7 +477,7 @@ static bool raises_the_soft_limit(void)
 	getrlimit(RLIMIT_NOFILE, &during);
 	sz_load_free(load);
 	getrlimit(RLIMIT_NOFILE, &after);
-	return during.rlim_cur == 132 && after.rlim_cur == 40;
+	return during.rlim_cur == 164 && after.rlim_cur == 40;
 }
 
 static void descriptor_limits(void **state)

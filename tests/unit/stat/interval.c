@@ -161,12 +161,55 @@ static void ratio_refusals(void **state)
 	}
 }
 
+/* 2 per unit; what ends a batch half done is in two of them. */
+static void cost_of_a_unit(void **state)
+{
+	(void)state;
+	double cost[40], units[40];
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cost); i++) {
+		units[i] = 100;
+		cost[i] = 200;
+	}
+	/* Nothing varies: what is left is the last unit. */
+	assert_true(fabs(sz_cost_error_ratio(cost, units, 40) - 1.0 / 4000) < 1e-9);
+	/* Loads that vary are no uncertainty of the cost. */
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cost); i++) {
+		units[i] = 50 + 10 * (double)(i % 7);
+		cost[i] = 2 * units[i];
+	}
+	assert_true(sz_cost_error_ratio(cost, units, 40) < 0.001);
+	/* Batches of four whose costs alternate by 10 % of the mean: residuals of
+	 * +-10 %, so t(9) sqrt(10/9 x 10) x 0.1 / 10 = 2.262 x 3.333 x 0.01. */
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cost); i++) {
+		units[i] = 100;
+		cost[i] = i / 4 % 2 ? 180 : 220;
+	}
+	assert_true(fabs(sz_cost_error_ratio(cost, units, 40) - 0.0754) < 0.0001);
+}
+
+static void cost_unknown(void **state)
+{
+	(void)state;
+	double cost[20], units[20], none[20] = {0};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cost); i++)
+		cost[i] = units[i] = 1;
+	assert_true(isinf(sz_cost_error_ratio(cost, units, 9)));
+	assert_true(isinf(sz_cost_error_ratio(cost, units, 0)));
+	assert_true(isinf(sz_cost_error_ratio(cost, none, 20)));
+	assert_true(isinf(sz_cost_error_ratio(none, units, 20)));
+	cost[3] = -1;
+	assert_true(isinf(sz_cost_error_ratio(cost, units, 20)));
+	cost[3] = NAN;
+	assert_true(isinf(sz_cost_error_ratio(cost, units, 20)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rank_vectors),   cmocka_unit_test(few_values),
 		cmocka_unit_test(many_values),    cmocka_unit_test(ratio_vector),
 		cmocka_unit_test(ratio_symmetry), cmocka_unit_test(ratio_refusals),
+		cmocka_unit_test(cost_of_a_unit), cmocka_unit_test(cost_unknown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
