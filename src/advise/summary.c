@@ -77,14 +77,22 @@ static int64_t median_bytes_at(const struct group *group, size_t offset, double 
 	return isnan(middle) ? -1 : (int64_t)middle;
 }
 
+/* How much slower than usual the machine was at a window. What the reference
+ * work itself varies by, a few percent, is no news of the machine. */
+static double slowness(const struct sz_window *window, double reference_ms)
+{
+	const double own_spread = 0.05;
+	double slower = window->reference_ms / reference_ms;
+	return fabs(slower - 1) > own_spread ? slower : 1.0;
+}
+
 /* What a request costs, at the speed that the machine had in most windows of
  * the run: the reference work before each window tells how fast it was then. */
 static double median_cost_s(const struct group *group, double reference_ms, double *scratch)
 {
 	for (size_t i = 0; i < group->count; i++) {
 		const struct sz_window *window = &group->visits[i]->window;
-		double slower = window->reference_ms / reference_ms;
-		scratch[i] = window->cpu_s_per_request / (isnan(slower) ? 1.0 : slower);
+		scratch[i] = window->cpu_s_per_request / slowness(window, reference_ms);
 	}
 	return median(scratch, group->count);
 }

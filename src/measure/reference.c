@@ -6,7 +6,11 @@
 
 #include "base/clock.h"
 
-#define STEPS 1000000 /* a few ms: long beside a timer tick's work, short beside a window */
+/* Short pieces, so that some fall between interrupts and a neighbour's turns:
+ * the least of 24 spread by 1 % on an idle machine where that of 3 long ones,
+ * as much work in all, spread by 5 %. */
+#define STEPS 200000
+#define PIECES 24
 
 /* A chain of multiplications, each of which needs the one before: latency
  * bound, so that neither compiler nor CPU can do several at once. */
@@ -25,7 +29,7 @@ double sz_reference_ms(void)
 	static volatile uint64_t sink;
 	uint64_t state = sink;
 	double least_ms = INFINITY;
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < PIECES; i++)
 		least_ms = fmin(least_ms, work_ms(&state));
 	sink = state;
 	return least_ms;

@@ -9,8 +9,8 @@
 #ifndef SZ_MEASURE_REFERENCE_H
 #define SZ_MEASURE_REFERENCE_H
 
-/* CPU time of the work on this thread, in ms: the least of three times, some ten
- * milliseconds together. Not time on the clock: who else wants the CPU does
+/* CPU time of the work on this thread, in ms: the least of many short pieces, some
+ * ten milliseconds together. Not time on the clock: who else wants the CPU does
  * not change it, how fast the CPU is does. */
 double sz_reference_ms(void);
 

@@ -142,18 +142,28 @@ static double add_batches(const double *series, size_t count, double batch[BATCH
 	return sum;
 }
 
+/* What correlation does to the variance of a sum; see the header. The estimate
+ * of r is biased by about -1/n. */
+static double correlation_factor(double squares, double products)
+{
+	double r = squares > 0 ? products / squares + 1.0 / BATCHES : 0;
+	return r < 0 ? fmax(1 + 2 * r, 1.0 / BATCHES) : (1 + r) / (1 - fmin(r, 0.95));
+}
+
 double sz_cost_error_ratio(const double *cost, const double *units, size_t count)
 {
-	double costs[BATCHES], counts[BATCHES], squares = 0;
+	double costs[BATCHES], counts[BATCHES], residual[BATCHES], squares = 0, products = 0;
 	double cost_sum = add_batches(cost, count, costs);
 	double unit_sum = add_batches(units, count, counts);
 	if (!(cost_sum > 0 && unit_sum > 0))
 		return INFINITY;
 	for (size_t i = 0; i < BATCHES; i++) {
-		double residual = costs[i] - counts[i] * cost_sum / unit_sum;
-		squares += residual * residual;
+		residual[i] = costs[i] - counts[i] * cost_sum / unit_sum;
+		squares += residual[i] * residual[i];
+		if (i > 0)
+			products += residual[i] * residual[i - 1];
 	}
-	double sd = sqrt(squares / (BATCHES - 1) * BATCHES);
+	double sd = sqrt(squares / (BATCHES - 1) * BATCHES * correlation_factor(squares, products));
 	double error = sz_t_quantile(BATCHES - 1, 0.975) * sd / cost_sum;
 	/* Units are whole: one more or less is always possible. */
 	return isnan(error) ? (double)INFINITY : fmax(error, 1 / unit_sum);

@@ -47,9 +47,17 @@ int sz_paired_ratio(const double *before, const double *after, size_t pairs, dou
  * cost, no units, or an increment that is negative or no number.
  *
  * Ratio estimator of survey sampling (W. G. Cochran, Sampling Techniques,
- * chapter 6) on ten batches of neighbouring intervals: what is half done at the
- * end of one batch is cost in one and a unit in the next, and long batches have
- * few ends. */
+ * chapter 6) on ten batches of neighbouring intervals. What is half done at the
+ * end of one batch is cost in it and a unit of the next: such errors cancel from
+ * batch to batch, which their lag-1 correlation r tells, and the variance of the
+ * sum is that of a moving average, 1 + 2r, but never less than one batch's. A
+ * positive r widens as in a first-order autoregression, (1 + r) / (1 - r).
+ *
+ * Simulated with looks every 200 ms in windows of 3 to 10 s that may end at 1 %:
+ * where nothing but half-done units varies (50 and 100 units per second, 1 to 8
+ * workers) windows took 3.7 to 4.5 s and all but 1 % held the truth; where
+ * intervals vary independently by 1, 2 and 4 %, 100, 94 and 72 % did; correlated
+ * by 0.5 and 0.8 from one to the next at 2 %, 76 and 51 %. */
 double sz_cost_error_ratio(const double *cost, const double *units, size_t count);
 
 #endif

@@ -462,8 +462,8 @@ static bool names_the_descriptors_needed(void)
 	struct sz_err err = {0};
 	struct sz_load *load = NULL;
 	return setrlimit(RLIMIT_NOFILE, &low) == 0 && sz_load_new(&config, &load, &err) == -1 &&
-	       err.code == SZ_MACHINE && strstr(err.message, "132") && strstr(err.message, "40") &&
-	       strstr(err.hint, "ulimit -n 132");
+	       err.code == SZ_MACHINE && strstr(err.message, "164") && strstr(err.message, "40") &&
+	       strstr(err.hint, "ulimit -n 164");
 }
 
 /* And gives it back, so that a service started later does not inherit it. */

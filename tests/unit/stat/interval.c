@@ -178,13 +178,18 @@ static void cost_of_a_unit(void **state)
 		cost[i] = 2 * units[i];
 	}
 	assert_true(sz_cost_error_ratio(cost, units, 40) < 0.001);
-	/* Batches of four whose costs alternate by 10 % of the mean: residuals of
-	 * +-10 %, so t(9) sqrt(10/9 x 10) x 0.1 / 10 = 2.262 x 3.333 x 0.01. */
+	/* Batches of four whose costs alternate by 10 % of the mean: what one has too
+	 * much the next has too little, r = -0.9 + 0.1, so the variance of the sum is
+	 * that of one batch. t(9) sqrt(10/9 x 10 x 0.1) x 0.1 / 10. */
 	for (size_t i = 0; i < SZ_ARRAY_LEN(cost); i++) {
 		units[i] = 100;
 		cost[i] = i / 4 % 2 ? 180 : 220;
 	}
-	assert_true(fabs(sz_cost_error_ratio(cost, units, 40) - 0.0754) < 0.0001);
+	assert_true(fabs(sz_cost_error_ratio(cost, units, 40) - 0.02385) < 0.0001);
+	/* A step in the middle: r = 0.7 + 0.1, so nine times the variance. */
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cost); i++)
+		cost[i] = i < 20 ? 180 : 220;
+	assert_true(fabs(sz_cost_error_ratio(cost, units, 40) - 0.2262) < 0.001);
 }
 
 static void cost_unknown(void **state)
