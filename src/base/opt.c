@@ -9,6 +9,17 @@
 /* One row per type: how a text becomes the value at `at`. */
 typedef int store_fn(const struct sz_opt *opt, char *text, void *at, struct sz_err *err);
 
+static int store_flag(const struct sz_opt *opt, char *text, void *at, struct sz_err *err)
+{
+	bool is_true = strcmp(text, "true") == 0;
+	if (!is_true && strcmp(text, "false") != 0) {
+		sz_err_set(err, SZ_USAGE, 0, "'%.60s' is neither true nor false", text);
+		return sz_err_hint(err, "write %s: true, or leave it out", opt->name);
+	}
+	*(bool *)at = is_true;
+	return 0;
+}
+
 static int store_text(const struct sz_opt *opt, char *text, void *at, struct sz_err *err)
 {
 	(void)opt;
@@ -78,10 +89,21 @@ static int store_choice(const struct sz_opt *opt, char *text, void *at, struct s
 	return sz_err_hint(err, "use %s", sz_buf_text(&known));
 }
 
+/* It was read before all others. */
+static int store_file(const struct sz_opt *opt, char *text, void *at, struct sz_err *err)
+{
+	(void)opt;
+	(void)text;
+	(void)at;
+	(void)err;
+	return 0;
+}
+
 static store_fn *const stores[SZ_OPT_TYPES] = {
-	[SZ_OPT_TEXT] = store_text,         [SZ_OPT_TEXTS] = store_texts,
-	[SZ_OPT_COUNT] = store_count,       [SZ_OPT_DURATION] = store_duration,
-	[SZ_OPT_SETTINGS] = store_settings, [SZ_OPT_CHOICE] = store_choice,
+	[SZ_OPT_FLAG] = store_flag,         [SZ_OPT_TEXT] = store_text,
+	[SZ_OPT_TEXTS] = store_texts,       [SZ_OPT_COUNT] = store_count,
+	[SZ_OPT_DURATION] = store_duration, [SZ_OPT_SETTINGS] = store_settings,
+	[SZ_OPT_CHOICE] = store_choice,     [SZ_OPT_FILE] = store_file,
 };
 
 static int store(const struct sz_opt *opt, char *text, void *options, struct sz_err *err)
@@ -177,10 +199,21 @@ static int set_defaults(const struct sz_command *command, void *options, struct 
 	return 0;
 }
 
-/* One option at argv[0]; how many words it took, or -1. */
-static int take_option(const struct sz_command *command, char **argv, void *options,
-		       struct sz_err *err)
+static bool is_option(const char *word)
 {
+	return word[0] == '-' && word[1];
+}
+
+static bool ends_options(const struct sz_command *command, const char *word)
+{
+	return command->takes_command && strcmp(word, "--") == 0;
+}
+
+/* The option at argv[0] and its value; how many words it took, or -1. */
+static int read_option(const struct sz_command *command, char **argv, const struct sz_opt **option,
+		       char **value, struct sz_err *err)
+{
+	static char given[] = "true"; /* what a flag is by standing there */
 	char *arg = argv[0];
 	size_t len = strcspn(arg, "=");
 	const struct sz_opt *opt =
@@ -188,20 +221,26 @@ static int take_option(const struct sz_command *command, char **argv, void *opti
 	if (!opt)
 		return unknown_option(command, arg, err);
 
-	char *value = arg[len] ? arg + len + 1 : NULL;
-	if (opt->type == SZ_OPT_FLAG) {
-		if (value)
-			return sz_err_set(err, SZ_USAGE, 0, "--%s takes no value", opt->name);
-		*(bool *)((char *)options + opt->offset) = true;
-		return 1;
-	}
-	if (value)
-		return store(opt, value, options, err) < 0 ? -1 : 1;
-	if (!argv[1]) {
+	bool has_value = arg[len];
+	bool is_flag = opt->type == SZ_OPT_FLAG;
+	if (is_flag && has_value)
+		return sz_err_set(err, SZ_USAGE, 0, "--%s takes no value", opt->name);
+	if (!is_flag && !has_value && !argv[1]) {
 		sz_err_set(err, SZ_USAGE, 0, "--%s needs a value", opt->name);
 		return sz_err_hint(err, "see sizeup %s --help", command->name);
 	}
-	return store(opt, argv[1], options, err) < 0 ? -1 : 2;
+	*option = opt;
+	*value = is_flag ? given : has_value ? arg + len + 1 : argv[1];
+	return is_flag || has_value ? 1 : 2;
+}
+
+static int take_option(const struct sz_command *command, char **argv, void *options,
+		       struct sz_err *err)
+{
+	const struct sz_opt *opt;
+	char *value;
+	int taken = read_option(command, argv, &opt, &value, err);
+	return taken < 0 || store(opt, value, options, err) < 0 ? -1 : taken;
 }
 
 static bool wants_help(char **argv)
@@ -223,34 +262,184 @@ static int too_many_operands(const struct sz_command *command, const char *opera
 	return sz_err_hint(err, "see sizeup %s --help", command->name);
 }
 
-int sz_opt_parse(const struct sz_command *command, char **argv, void *options,
-		 struct sz_parsed *parsed, struct sz_err *err)
+static int take_words(const struct sz_command *command, char **argv, void *options,
+		      struct sz_parsed *parsed, struct sz_err *err)
 {
-	*parsed = (struct sz_parsed){.help = wants_help(argv)};
-	if (parsed->help)
-		return 0;
-	if (set_defaults(command, options, err) < 0)
-		return -1;
-	while (*argv) {
-		if (command->takes_command && strcmp(*argv, "--") == 0) {
-			parsed->command = argv[1] ? argv + 1 : NULL;
-			return 0;
-		}
-		if ((*argv)[0] == '-' && (*argv)[1]) {
+	char **operand = NULL;
+	size_t operand_count = 0;
+	while (*argv && !ends_options(command, *argv)) {
+		if (is_option(*argv)) {
 			int taken = take_option(command, argv, options, err);
 			if (taken < 0)
 				return -1;
 			argv += taken;
 			continue;
 		}
-		if (parsed->operand_count == command->operand_max)
+		if (operand_count == command->operand_max)
 			return too_many_operands(command, *argv, err);
-		if (!parsed->operand)
-			parsed->operand = argv;
+		if (!operand)
+			operand = argv;
 		/* Keep operands together: they move down over options already read. */
-		parsed->operand[parsed->operand_count++] = *argv++;
+		operand[operand_count++] = *argv++;
+	}
+	if (operand) {
+		parsed->operand = operand;
+		parsed->operand_count = operand_count;
+	}
+	if (*argv && argv[1])
+		parsed->command = argv + 1;
+	return 0;
+}
+
+/* --- a file of options --- */
+
+static int second_file(const char *what, struct sz_err *err)
+{
+	sz_err_set(err, SZ_USAGE, 0, "%s", what);
+	return sz_err_hint(err, "put all options into one file");
+}
+
+/* The value of the option that names the file; NULL when it is not given. */
+static int find_file(const struct sz_command *command, char **argv, const char **path,
+		     struct sz_err *err)
+{
+	const char *found = NULL;
+	while (*argv && !ends_options(command, *argv)) {
+		const struct sz_opt *opt;
+		char *value;
+		int taken = 1;
+		if (is_option(*argv)) {
+			taken = read_option(command, argv, &opt, &value, err);
+			if (taken < 0)
+				return -1;
+			if (opt->type == SZ_OPT_FILE && found)
+				return second_file("there is more than one file of options", err);
+			if (opt->type == SZ_OPT_FILE)
+				found = value;
+		}
+		argv += taken;
+	}
+	*path = found;
+	return 0;
+}
+
+static const char *file_name_at(const void *list, size_t i)
+{
+	const struct sz_command *command = list;
+	return i == command->option_count ? command->operand_name : option_name_at(list, i);
+}
+
+static int unknown_name(const struct sz_command *command, const char *name, struct sz_err *err)
+{
+	const char *nearest = sz_nearest(name, file_name_at, command);
+	sz_err_set(err, SZ_USAGE, 0, "unknown option '%.60s'", name);
+	if (nearest)
+		return sz_err_hint(err, "did you mean %s?", nearest);
+	return sz_err_hint(err, "see sizeup %s --help; in a file, names have no dashes",
+			   command->name);
+}
+
+static int check_shape(const struct sz_optfile_pair *pair, bool wants_list, struct sz_err *err)
+{
+	if (pair->is_list == wants_list)
+		return 0;
+	sz_err_set(err, SZ_USAGE, 0, "%s takes %s", pair->name,
+		   wants_list ? "a list" : "one value, not a list");
+	return sz_err_hint(err, wants_list ? "write %s: [FIRST, SECOND]" : "write %s: VALUE",
+			   pair->name);
+}
+
+/* A list of settings is what stands between commas on the command line. */
+static int store_joined(const struct sz_opt *opt, const struct sz_optfile_pair *pair, void *options,
+			struct sz_err *err)
+{
+	sz_autobuf struct sz_buf text = {0};
+	for (size_t i = 0; i < pair->count; i++)
+		sz_buf_printf(&text, "%s%s", i ? "," : "", pair->value[i]);
+	return text.failed ? sz_err_nomem(err) : store(opt, text.data, options, err);
+}
+
+static int store_pair(const struct sz_opt *opt, const struct sz_optfile_pair *pair, void *options,
+		      struct sz_err *err)
+{
+	if (opt->type == SZ_OPT_FILE)
+		return second_file("a file of options names no other", err);
+	if (opt->type == SZ_OPT_SETTINGS)
+		return store_joined(opt, pair, options, err);
+	if (check_shape(pair, opt->type == SZ_OPT_TEXTS, err) < 0)
+		return -1;
+	if (opt->type == SZ_OPT_FLAG && pair->quoted) {
+		sz_err_set(err, SZ_USAGE, 0, "%s takes true or false, not a text in quotes",
+			   pair->name);
+		return sz_err_hint(err, "write %s: true, without quotes", pair->name);
+	}
+	for (size_t i = 0; i < pair->count; i++) {
+		if (store(opt, pair->value[i], options, err) < 0)
+			return -1;
 	}
 	return 0;
+}
+
+static int take_operand(const struct sz_command *command, const struct sz_optfile_pair *pair,
+			struct sz_parsed *parsed, struct sz_err *err)
+{
+	if (check_shape(pair, command->takes_command, err) < 0)
+		return -1;
+	if (command->takes_command) {
+		parsed->command = pair->value;
+	} else {
+		parsed->operand = pair->value;
+		parsed->operand_count = 1;
+	}
+	return 0;
+}
+
+static int take_pair(const struct sz_command *command, const struct sz_optfile_pair *pair,
+		     void *options, struct sz_parsed *parsed, struct sz_err *err)
+{
+	const struct sz_optfile *file = &parsed->file;
+	const struct sz_opt *opt = find(command, pair->name, strlen(pair->name));
+	bool is_operand = command->operand_name && strcmp(pair->name, command->operand_name) == 0;
+	if (!opt && !is_operand) {
+		unknown_name(command, pair->name, err);
+		return sz_optfile_blame(file, pair->name_at, err);
+	}
+	int status = is_operand ? take_operand(command, pair, parsed, err)
+				: store_pair(opt, pair, options, err);
+	return status < 0 ? sz_optfile_blame(file, pair->value_at, err) : 0;
+}
+
+static int take_file(const struct sz_command *command, char **argv, void *options,
+		     struct sz_parsed *parsed, struct sz_err *err)
+{
+	const char *path;
+	if (find_file(command, argv, &path, err) < 0 ||
+	    (path && sz_optfile_read(path, &parsed->file, err) < 0))
+		return -1;
+	for (size_t i = 0; i < parsed->file.count; i++) {
+		if (take_pair(command, &parsed->file.pair[i], options, parsed, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- all of it --- */
+
+int sz_opt_parse(const struct sz_command *command, char **argv, void *options,
+		 struct sz_parsed *parsed, struct sz_err *err)
+{
+	*parsed = (struct sz_parsed){.help = wants_help(argv)};
+	if (parsed->help)
+		return 0;
+	if (set_defaults(command, options, err) < 0 ||
+	    take_file(command, argv, options, parsed, err) < 0)
+		return -1;
+	return take_words(command, argv, options, parsed, err);
+}
+
+void sz_parsed_fini(struct sz_parsed *parsed)
+{
+	sz_optfile_fini(&parsed->file);
 }
 
 /* --- help --- */

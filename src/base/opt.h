@@ -10,7 +10,12 @@
  *	};
  *
  * Only long options, as `--name VALUE` or `--name=VALUE`; `--` ends them.
- * Texts point into argv and live as long as it does.
+ * Texts point into argv, or into the file of options, and live as long as they do.
+ *
+ * A command with an option of type SZ_OPT_FILE takes its options from such a
+ * file as well (base/optfile.h): each under its name without dashes, true or
+ * false for a flag, a list for one that may be repeated. They count as if they
+ * stood first on the command line, so those given there win, and add to lists.
  */
 #ifndef SZ_BASE_OPT_H
 #define SZ_BASE_OPT_H
@@ -21,6 +26,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/optfile.h"
 
 enum sz_opt_type {
 	SZ_OPT_FLAG,     /* bool */
@@ -30,6 +36,7 @@ enum sz_opt_type {
 	SZ_OPT_DURATION, /* uint64_t nanoseconds within [min, max] */
 	SZ_OPT_SETTINGS, /* struct sz_settings; count 0 when not given */
 	SZ_OPT_CHOICE,   /* int: index into choices */
+	SZ_OPT_FILE,     /* nothing: names the file of options */
 	SZ_OPT_TYPES,
 };
 
@@ -63,20 +70,26 @@ struct sz_command {
 	const char *const *examples; /* NULL-terminated, each works when pasted */
 	size_t operand_max;          /* before `--` */
 	bool takes_command;          /* everything after `--` is a command */
+	const char *operand_name;    /* of the one operand, or of the command, in a file */
 };
 
 struct sz_parsed {
 	bool help;      /* --help was given: nothing else was looked at */
-	char **operand; /* inside argv */
+	char **operand; /* inside argv or file */
 	size_t operand_count;
-	char **command; /* after `--`; NULL when there was none or nothing follows */
+	char **command; /* after `--`, or of the file; NULL: there is none */
+	struct sz_optfile file;
 };
 
 /* Parse argv (without program and command name) into `options`, which starts
- * out zeroed, with defaults first. Reorders nothing; argv must stay. 0, or -1
- * with SZ_USAGE. */
+ * out zeroed, with defaults first. Reorders nothing; argv must stay, and
+ * *parsed until the options are done with: sz_parsed_fini() it then, also after
+ * a failure. 0, or -1 with SZ_USAGE. */
 int sz_opt_parse(const struct sz_command *command, char **argv, void *options,
 		 struct sz_parsed *parsed, struct sz_err *err);
+void sz_parsed_fini(struct sz_parsed *parsed);
+
+#define sz_autoparsed __attribute__((cleanup(sz_parsed_fini)))
 
 /* Usage, description, options with their defaults, examples. `program` is how
  * this program was called, so that examples work when pasted. */

@@ -119,7 +119,7 @@ static int play(const struct scene *scene, struct sz_sweep *sweep, struct sz_err
 
 static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
 {
-	struct sz_parsed parsed;
+	sz_autoparsed struct sz_parsed parsed = {0};
 	char none;
 	int help = sz_cli_parse(spec, argv, &none, &parsed, err);
 	if (help)

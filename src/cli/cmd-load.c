@@ -50,6 +50,10 @@ static const struct sz_opt load_options[] = {
 	 .max = 3600 * SZ_NS_PER_S,
 	 .help = "from the start of a round to that of the next; without it the next starts "
 		 "200 ms after the slowest answer"},
+	{"file", SZ_OPT_FILE, .arg = "PATH",
+	 .help = "a YAML file of options by their names without dashes (clients: 200), and URL as "
+		 "url: http://127.0.0.1:8000/; the command line wins over it; paths in it are "
+		 "relative to the current directory"},
 	{"json", SZ_OPT_FLAG, AT(json), .help = "print one JSON document instead of text"},
 	{"i-own-this-target", SZ_OPT_FLAG, AT(owned),
 	 .help = "load an address that is not this machine's loopback"},
@@ -63,6 +67,7 @@ static const char *const load_examples[] = {
 	"--json 'http://localhost:8000/io?ms=20'; kill $!",
 	"sizeup serve --port 8000 & sleep 1; sizeup load --burst 14 --rounds 10 "
 	"'http://127.0.0.1:8000/cpu?ms=20'; kill $!",
+	"sizeup serve --port 8000 & sleep 1; sizeup load --file examples/native/load.yaml; kill $!",
 	NULL,
 };
 
@@ -148,7 +153,7 @@ static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
 {
 	struct load_options options = {0};
 	struct sz_load_config config;
-	struct sz_parsed parsed;
+	sz_autoparsed struct sz_parsed parsed = {0};
 	int help = sz_cli_parse(spec, argv, &options, &parsed, err);
 	if (help)
 		return help < 0 ? -1 : 0;
@@ -181,6 +186,7 @@ const struct sz_cli_command sz_cmd_load = {
 		 .options = load_options,
 		 .option_count = SZ_ARRAY_LEN(load_options),
 		 .examples = load_examples,
-		 .operand_max = 1},
+		 .operand_max = 1,
+		 .operand_name = "url"},
 	.run = run,
 };

@@ -53,7 +53,7 @@ static void tell_port(uint16_t port, void *app)
 static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
 {
 	struct serve_options options = {0};
-	struct sz_parsed parsed;
+	sz_autoparsed struct sz_parsed parsed = {0};
 	int help = sz_cli_parse(spec, argv, &options, &parsed, err);
 	if (help)
 		return help < 0 ? -1 : 0;

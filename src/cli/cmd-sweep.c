@@ -104,12 +104,16 @@ static const struct sz_opt sweep_options[] = {
 	{"stop-timeout", SZ_OPT_DURATION, AT(stop_timeout_ns), .arg = "TIME",
 	 .max = 600 * SZ_NS_PER_S, .fallback = "10s",
 	 .help = "how long it may take to stop before it is killed"},
+	{"file", SZ_OPT_FILE, .arg = "PATH",
+	 .help = "a YAML file of options by their names without dashes (workers: 1,2,4 or "
+		 "quick: true; env: [A=1, B=2]), and CMD as command: [server, \"{port}\"]; the "
+		 "command line wins over it; paths in it are relative to the current directory"},
 	{"db", SZ_OPT_TEXT, AT(record.db), .arg = "PATH",
 	 .help = "the file of records; $XDG_STATE_HOME/sizeup/history.db unless given"},
 	{"no-record", SZ_OPT_FLAG, AT(record.no_record), .help = "keep no record of this run"},
 	{"resume", SZ_OPT_FLAG, AT(record.resume),
-	 .help = "go on with the newest run that was killed or interrupted; the command line must "
-		 "be the same"},
+	 .help = "go on with the newest run that was killed or interrupted; the options must be "
+		 "the same"},
 	{"dry-run", SZ_OPT_FLAG, AT(dry_run), .help = "print the plan and start nothing"},
 	{"json", SZ_OPT_FLAG, AT(json), .help = "print one JSON document instead of text"},
 	{"i-own-this-target", SZ_OPT_FLAG, AT(owned),
@@ -123,6 +127,7 @@ static const char *const sweep_examples[] = {
 	"--workers {workers} --port {port} app:app",
 	"sizeup sweep --env WORKERS={workers} --env PORT={port} --url '/io?ms=20' -- sh -c 'exec "
 	"sizeup serve --workers $WORKERS --port $PORT'",
+	"sizeup sweep --file examples/uvicorn/sizeup.yaml --workers 1,2",
 	NULL,
 };
 
@@ -211,7 +216,7 @@ static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
 	struct sweep_options options = {0};
 	struct sz_sweep_config config;
 	struct sz_sweep sweep;
-	struct sz_parsed parsed;
+	sz_autoparsed struct sz_parsed parsed = {0};
 	int help = sz_cli_parse(spec, argv, &options, &parsed, err);
 	if (help)
 		return help < 0 ? -1 : 0;
@@ -245,6 +250,7 @@ const struct sz_cli_command sz_cmd_sweep = {
 		 .options = sweep_options,
 		 .option_count = SZ_ARRAY_LEN(sweep_options),
 		 .examples = sweep_examples,
-		 .takes_command = true},
+		 .takes_command = true,
+		 .operand_name = "command"},
 	.run = run,
 };

@@ -55,10 +55,11 @@ static json_t *value_json(const struct sz_opt *opt, const void *value)
 	}
 }
 
-/* Options on which the measurement does not depend. */
+/* Options on which the measurement does not depend. What a file of options says
+ * is in the options themselves. */
 static bool is_beside_the_point(const struct sz_opt *opt)
 {
-	static const char *const names[] = {"json", "db", "no-record", "resume"};
+	static const char *const names[] = {"json", "db", "no-record", "resume", "file"};
 	for (size_t i = 0; i < SZ_ARRAY_LEN(names); i++) {
 		if (strcmp(opt->name, names[i]) == 0)
 			return true;
