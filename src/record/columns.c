@@ -91,6 +91,11 @@ static const struct sz_column visit_columns[] = {
 	WINDOW(pss_worker_bytes, INTEGER),
 	WINDOW(rss_worker_bytes, INTEGER),
 	WINDOW(pss_supervisor_bytes, INTEGER),
+	WINDOW(memory_limit_bytes, INTEGER),
+	WINDOW(memory_taken_bytes, INTEGER),
+	WINDOW(cpu_some_ratio, REAL),
+	WINDOW(memory_some_ratio, REAL),
+	WINDOW(memory_full_ratio, REAL),
 	WINDOW(workers_known, BOOL),
 	/* `workers` is the setting. */
 	COLUMN(workers_counted, UNSIGNED, struct sz_visit, window.workers),

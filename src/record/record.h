@@ -32,6 +32,7 @@ enum sz_disturbance {
 	SZ_DISTURBED_PAUSED,      /* sizeup itself was stopped or starved: it ended late */
 	SZ_DISTURBED_UNSTEADY,    /* the throughput was still changing */
 	SZ_DISTURBED_LITTLE,      /* X * R differs from the clients by more than 5 % */
+	SZ_DISTURBED_MEMORY,      /* nothing got on for want of memory in > 1 % of it */
 	SZ_DISTURBANCES,
 };
 
@@ -69,6 +70,13 @@ struct sz_window {
 	int64_t pss_total_bytes, rss_total_bytes;
 	int64_t pss_worker_bytes, rss_worker_bytes; /* mean per worker */
 	int64_t pss_supervisor_bytes;               /* -1: there is none */
+	/* Of the limit that leaves the service the least, and what everybody takes
+	 * of it, the service too. */
+	int64_t memory_limit_bytes, memory_taken_bytes;
+	/* Shares of the window in which some task of the machine, or all that could
+	 * run, stood still for want of a CPU or of memory; NaN where the kernel does
+	 * not count it. */
+	double cpu_some_ratio, memory_some_ratio, memory_full_ratio;
 
 	int64_t listeners;             /* sockets that listen on the port; -1: unknown */
 	bool workers_known;            /* false: the sockets could not be read */
