@@ -30,6 +30,7 @@ static const struct sz_column run_columns[] = {
 	SWEEP(users, UNSIGNED),
 	SWEEP(seed, COUNT),
 	SWEEP(least, UNSIGNED),
+	SWEEP(need_rps, COUNT),
 	SWEEP(client_ceiling_rps, REAL),
 	SWEEP(alone_latency_ms, REAL),
 	SWEEP(alone_cpu_s_per_request, REAL),

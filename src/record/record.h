@@ -186,6 +186,10 @@ struct sz_memory_budget {
 	unsigned soak_workers;
 	int64_t soak_total_bytes; /* after the soak */
 	int64_t soak_worker_bytes;
+	/* Of the limit that binds, and what other programs (sizeup among them) take
+	 * of it: medians over the settings; -1: unknown. */
+	int64_t limit_bytes, others_bytes;
+	int64_t fits_workers; /* into what is left; -1: unknown */
 };
 
 /* What advise/ concludes. */
@@ -198,6 +202,14 @@ struct sz_advice {
 	char reason[400];
 	char reach[200]; /* for which numbers of clients it holds; "" when not tried */
 	struct sz_memory_budget memory;
+	/* Settings that no other beats in both memory (PSS) and score; ascending. */
+	size_t frontier[SZ_SETTINGS_MAX];
+	size_t frontier_count;
+	/* Tested neighbours of the recommended one that may decide; SZ_SETTINGS_MAX:
+	 * there is none. */
+	size_t larger, smaller;
+	bool need_unmet;        /* no setting carries what is needed … */
+	bool need_unasked;      /* … or the clients ask for too little to show it */
 	bool incomparable;      /* undisturbed windows that share no block */
 	bool knob_does_nothing; /* as many workers at every setting */
 	bool saturated;         /* the load saturates the service at its smallest setting */
@@ -219,7 +231,9 @@ struct sz_sweep {
 	unsigned burst; /* requests that a user sends at once; 0: a closed loop */
 	unsigned users;
 	uint64_t seed;
-	unsigned least; /* recommend no fewer workers */
+	unsigned least;    /* recommend no fewer workers */
+	uint64_t need_rps; /* the smallest that carries so much; 0: the smallest as good as the best
+			    */
 
 	double client_ceiling_rps;      /* requests/s this client could send with one core; NaN */
 	double alone_latency_ms;        /* R1: mean latency of one client alone, smallest setting */
