@@ -37,7 +37,11 @@ void sz_weigh_memory(struct sz_sweep *sweep)
 	struct sz_advice *advice = &sweep->advice;
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
-		if (has_both(setting) && !is_beaten(sweep, &setting->window))
+		if (!has_both(setting))
+			continue;
+		if (is_beaten(sweep, &setting->window))
+			advice->beaten_count++;
+		else
 			advice->frontier[advice->frontier_count++] = i;
 	}
 	advice->larger = advice->smaller = SZ_SETTINGS_MAX;

@@ -124,7 +124,7 @@ static void add_peak(const struct sz_sweep *sweep, struct sz_next *next)
 	struct sz_selection selection;
 	const struct sz_setting *best = sz_best_setting(sweep);
 	if (best && is_near(sweep, best) && !sz_find_unasked(sweep) &&
-	    sz_select_setting(sweep, &selection, NULL) == 0)
+	    sz_select_setting(sweep, &selection, NULL) == 0 && selection.best + 1 < selection.count)
 		next->untested_count = sz_select_untested(&selection, next->untested);
 }
 

@@ -205,11 +205,12 @@ struct sz_advice {
 	/* Settings that no other beats in both memory (PSS) and score; ascending. */
 	size_t frontier[SZ_SETTINGS_MAX];
 	size_t frontier_count;
+	size_t beaten_count; /* the others that may decide */
 	/* Tested neighbours of the recommended one that may decide; SZ_SETTINGS_MAX:
 	 * there is none. */
 	size_t larger, smaller;
-	bool need_unmet;        /* no setting carries what is needed … */
-	bool need_unasked;      /* … or the clients ask for too little to show it */
+	bool need_unmet;        /* no setting carries what is needed */
+	bool need_unasked;      /* nor can be seen to: the clients ask for less */
 	bool incomparable;      /* undisturbed windows that share no block */
 	bool knob_does_nothing; /* as many workers at every setting */
 	bool saturated;         /* the load saturates the service at its smallest setting */
@@ -231,9 +232,10 @@ struct sz_sweep {
 	unsigned burst; /* requests that a user sends at once; 0: a closed loop */
 	unsigned users;
 	uint64_t seed;
-	unsigned least;    /* recommend no fewer workers */
-	uint64_t need_rps; /* the smallest that carries so much; 0: the smallest as good as the best
-			    */
+	unsigned least; /* recommend no fewer workers */
+	/* Recommend the smallest that carries so many requests/s, instead of the
+	 * smallest as good as the best; 0: no. */
+	uint64_t need_rps;
 
 	double client_ceiling_rps;      /* requests/s this client could send with one core; NaN */
 	double alone_latency_ms;        /* R1: mean latency of one client alone, smallest setting */
