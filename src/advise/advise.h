@@ -10,6 +10,14 @@
 #include "record/record.h"
 
 /* Fill every setting's row from its visits (see record.h) and sweep->advice.
+ *
+ * Recommended is the smallest setting that is shown to be as fast as the best.
+ * Of several that are, it is passed over only when its p99 is shown to be more
+ * than 15 % longer than the best of theirs, by the same comparison over the same
+ * starts; then the smallest of which that is not shown is taken. So a tail
+ * decides between equals when its difference exceeds what it varies by from
+ * start to start, and never without repeats: a tail seen once is noise.
+ *
  * May be called after every visit: each call starts anew. -1 only when memory
  * is out. */
 int sz_advise_sweep(struct sz_sweep *sweep, struct sz_err *err);

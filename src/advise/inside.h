@@ -10,11 +10,11 @@
 /* A setting that is less than 5 % below the best is as good; 4 % inside, so
  * that what is told as 5 % holds. */
 #define SZ_DELTA 0.04
-/* The tail of a burst varies more: 15 %, 12 % inside. */
-#define SZ_BURST_DELTA 0.12
+/* Tails vary more, a burst's too: 15 %, 12 % inside. */
+#define SZ_TAIL_DELTA 0.12
 static inline double sz_delta(const struct sz_sweep *sweep)
 {
-	return sweep->burst ? SZ_BURST_DELTA : SZ_DELTA;
+	return sweep->burst ? SZ_TAIL_DELTA : SZ_DELTA;
 }
 #define SZ_CONFIDENCE 0.95
 /* A window that was repeated this often, always with the same result, counts
@@ -52,12 +52,31 @@ const struct sz_setting *sz_best_setting(const struct sz_sweep *sweep);
 /* Fill setting rows from visits. */
 int sz_summarise(struct sz_sweep *sweep, struct sz_err *err);
 
+/* 95 % intervals of the throughput, from how the windows of one setting differ. */
+void sz_fill_intervals(struct sz_sweep *sweep);
+
 /* Compare the settings by all undisturbed windows. 0, or -1 when they cannot
  * be compared. */
 int sz_select_setting(const struct sz_sweep *sweep, struct sz_selection *selection,
 		      struct sz_err *err);
 
 void sz_copy_verdicts(struct sz_sweep *sweep, const struct sz_selection *selection);
+
+/* Pass over the selected setting when its tail is shown to be the worse one
+ * (advise.h); true when it did. Its grade is then about both. */
+bool sz_weigh_tails(const struct sz_sweep *sweep, struct sz_selection *selection);
+
+/* The smallest setting that carries sweep->need_rps, or NULL; the grade says how
+ * sure that is. */
+const struct sz_setting *sz_find_carrying(const struct sz_sweep *sweep, enum sz_grade *grade);
+
+/* A setting at which the clients ask for less than it could give, or NULL. */
+const struct sz_setting *sz_find_unasked(const struct sz_sweep *sweep);
+
+void sz_next_for_need(const struct sz_sweep *sweep, struct sz_next *next);
+
+/* Adds it unless it is there. */
+void sz_next_again(struct sz_next *next, unsigned workers);
 
 /* Index of the setting with so many workers; setting_count when there is none. */
 size_t sz_setting_index(const struct sz_sweep *sweep, unsigned workers);
@@ -79,7 +98,17 @@ void sz_judge_reach(struct sz_sweep *sweep);
 /* Fill confirmation and control of the advice. */
 void sz_confirm(struct sz_sweep *sweep);
 
+/* Before settings are judged: some may not fit. */
 void sz_budget_memory(struct sz_sweep *sweep);
+
+/* Bytes that the setting takes, grown as the soak showed; NaN when unknown. */
+double sz_memory_needed(const struct sz_sweep *sweep, const struct sz_setting *setting);
+
+/* False only when it is known not to fit beside what others take. */
+bool sz_fits_memory(const struct sz_sweep *sweep, const struct sz_setting *setting);
+
+/* The frontier and the neighbours of the recommended setting. */
+void sz_weigh_memory(struct sz_sweep *sweep);
 
 void sz_classify_limit(struct sz_sweep *sweep);
 void sz_warn_all(struct sz_sweep *sweep);

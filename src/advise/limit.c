@@ -188,6 +188,14 @@ static void waiting_against(const struct view *view, char *text, size_t size)
 
 /* --- oversubscribed --- */
 
+/* Told where it fits: on its own it only says that something was busy. */
+static void cpu_pressure(const struct view *view, struct sz_advice *advice)
+{
+	if (!isnan(view->setting->window.cpu_some_ratio))
+		evidence(advice, "some task was ready and waited for a CPU for %.0f %% of the time",
+			 view->setting->window.cpu_some_ratio * 100);
+}
+
 /* The answer itself lies beyond the cores, and more is worse. */
 static bool oversubscribed_holds(const struct view *view)
 {
@@ -208,6 +216,7 @@ static void oversubscribed_explain(const struct view *view, struct sz_advice *ad
 	evidence(advice, "threads waiting for a CPU: %.1f at %u, %.1f at %u",
 		 view->setting->window.runqueue_cores, view->setting->workers,
 		 view->largest->window.runqueue_cores, view->largest->workers);
+	cpu_pressure(view, advice);
 }
 
 /* --- cpu-bound --- */
@@ -232,6 +241,7 @@ static void cpu_bound_explain(const struct view *view, struct sz_advice *advice)
 	if (dearer > 1.1)
 		evidence(advice, "that is %.2f x the CPU time of a request that comes alone",
 			 dearer);
+	cpu_pressure(view, advice);
 	if (window->client_cores > 0.05)
 		evidence(advice, "client and service share the cores: the load generator used %.2f",
 			 window->client_cores);

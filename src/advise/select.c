@@ -31,31 +31,60 @@ int sz_select_setting(const struct sz_sweep *sweep, struct sz_selection *selecti
 	return sz_select(observations, count, &rule, selection, err);
 }
 
-/* 95 % interval of a setting's throughput, from what the fit leaves over. */
-static void fill_interval(struct sz_setting *setting, const struct sz_selection *selection)
+/* ln X of a setting's windows that may decide: how many, their mean, and the
+ * sum of squares about it. */
+static unsigned spread_of(const struct sz_sweep *sweep, size_t setting, double *squares)
 {
-	unsigned clean = setting->windows - setting->disturbed;
-	setting->throughput_low_rps = setting->throughput_high_rps = SZ_NAN;
-	if (selection->df == 0 || clean == 0)
-		return;
-	double half =
-		sz_t_quantile((double)selection->df, 0.975) * selection->residual_sd / sqrt(clean);
-	setting->throughput_low_rps = setting->window.throughput_rps * exp(-half);
-	setting->throughput_high_rps = setting->window.throughput_rps * exp(half);
+	unsigned count = 0;
+	double mean = 0;
+	*squares = 0;
+	for (size_t i = 0; i < sweep->visit_count; i++) {
+		const struct sz_visit *visit = &sweep->visits[i];
+		if (visit->setting != setting || !sz_visit_compares(visit) ||
+		    visit->window.disturbed)
+			continue;
+		double before = log(visit->window.score) - mean;
+		mean += before / ++count;
+		*squares += before * (log(visit->window.score) - mean);
+	}
+	return count;
+}
+
+/* The luck of a block is left in: it cancels where settings are compared, and
+ * not where a throughput is told. One spread for all: most have few windows. */
+void sz_fill_intervals(struct sz_sweep *sweep)
+{
+	unsigned windows[SZ_SETTINGS_MAX], df = 0;
+	double squares = 0;
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		double own;
+		windows[i] = sz_setting_decides(&sweep->setting[i]) ? spread_of(sweep, i, &own) : 0;
+		if (windows[i] == 0)
+			continue;
+		squares += own;
+		df += windows[i] - 1;
+	}
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		struct sz_setting *setting = &sweep->setting[i];
+		setting->throughput_low_rps = setting->throughput_high_rps = SZ_NAN;
+		if (df == 0 || windows[i] == 0)
+			continue;
+		double half = sz_t_quantile(df, 0.975) * sqrt(squares / df / windows[i]);
+		setting->throughput_low_rps = setting->window.throughput_rps * exp(-half);
+		setting->throughput_high_rps = setting->window.throughput_rps * exp(half);
+	}
 }
 
 void sz_copy_verdicts(struct sz_sweep *sweep, const struct sz_selection *selection)
 {
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct sz_candidate *candidate = &selection->candidate[i];
-		struct sz_setting *setting =
-			&sweep->setting[sz_setting_index(sweep, candidate->setting)];
-		setting->verdict = candidate->verdict;
-		fill_interval(setting, selection);
+		sweep->setting[sz_setting_index(sweep, candidate->setting)].verdict =
+			candidate->verdict;
 	}
 }
 
-static void again(struct sz_next *next, unsigned workers)
+void sz_next_again(struct sz_next *next, unsigned workers)
 {
 	for (size_t i = 0; i < next->again_count; i++) {
 		if (next->again[i] == workers)
@@ -71,7 +100,7 @@ static void add_disturbed(const struct sz_sweep *sweep, struct sz_next *next)
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
 		if (setting->measured && setting->window.disturbed && setting->windows < PATIENCE)
-			again(next, setting->workers);
+			sz_next_again(next, setting->workers);
 	}
 }
 
@@ -80,7 +109,7 @@ static void add_deciding(const struct sz_sweep *sweep, struct sz_next *next)
 {
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		if (sz_setting_decides(&sweep->setting[i]))
-			again(next, sweep->setting[i].workers);
+			sz_next_again(next, sweep->setting[i].workers);
 	}
 }
 
@@ -93,17 +122,22 @@ static void add_promising(const struct sz_selection *selection, struct sz_next *
 	for (size_t i = 0; i < selection->count; i++) {
 		bool below = i + 1 == selection->selected;
 		if (below || selection->candidate[i].ratio_to_best >= promising)
-			again(next, selection->candidate[i].setting);
+			sz_next_again(next, selection->candidate[i].setting);
 	}
 }
 
 static void add_answering(const struct sz_sweep *sweep, struct sz_next *next)
 {
 	struct sz_selection selection;
+	if (sweep->need_rps) {
+		add_disturbed(sweep, next);
+		sz_next_for_need(sweep, next);
+		return;
+	}
 	if (sz_smallest_is_enough(sweep)) {
 		const struct sz_setting *first = &sweep->setting[sz_smallest_setting(sweep)];
 		if (first->windows - first->disturbed < SZ_REPEATS)
-			again(next, first->workers);
+			sz_next_again(next, first->workers);
 		return;
 	}
 	add_disturbed(sweep, next);
@@ -122,11 +156,11 @@ static void add_answering(const struct sz_sweep *sweep, struct sz_next *next)
 	next->untested_count = sz_select_untested(&selection, next->untested);
 	/* What is new is measured in one block with what it is compared with. */
 	if (next->untested_count) {
-		again(next, selection.candidate[selection.selected].setting);
-		again(next, selection.candidate[selection.best].setting);
+		sz_next_again(next, selection.candidate[selection.selected].setting);
+		sz_next_again(next, selection.candidate[selection.best].setting);
 	}
 	for (size_t i = 0; i < count; i++)
-		again(next, race[i]);
+		sz_next_again(next, race[i]);
 }
 
 /* The answer stands: now the pairs that show what it changes. They come to an
@@ -140,8 +174,8 @@ static void add_confirming(const struct sz_sweep *sweep, struct sz_next *next)
 	    advice->confirmation.pairs >= SZ_PAIRS ||
 	    sweep->setting[current].windows >= 2 * SZ_PAIRS)
 		return;
-	again(next, sweep->setting[current].workers);
-	again(next, sweep->setting[advice->setting].workers);
+	sz_next_again(next, sweep->setting[current].workers);
+	sz_next_again(next, sweep->setting[advice->setting].workers);
 }
 
 void sz_advise_next(const struct sz_sweep *sweep, struct sz_next *next)

@@ -16,20 +16,22 @@
 #define AT(member) offsetof(struct sz_window, member)
 
 static const size_t number_offsets[] = {
-	AT(duration_s),     AT(throughput_rps),    AT(score),
-	AT(burst_ttfb_ms),  AT(latency_mean_ms),   AT(latency_p50_ms),
-	AT(latency_p90_ms), AT(latency_p95_ms),    AT(latency_p99_ms),
-	AT(latency_max_ms), AT(ttfb_p50_ms),       AT(ttfb_max_ms),
-	AT(longest_gap_ms), AT(cpu_s_per_request), AT(tree_cores),
-	AT(client_cores),   AT(foreign_cores),     AT(steal_ratio),
-	AT(in_flight),      AT(little_ratio),      AT(imbalance),
-	AT(runqueue_cores), AT(downstream_cores),  AT(sampler_cores),
-	AT(reference_ms),   AT(client_peak_cores),
+	AT(duration_s),        AT(throughput_rps),    AT(score),
+	AT(burst_ttfb_ms),     AT(latency_mean_ms),   AT(latency_p50_ms),
+	AT(latency_p90_ms),    AT(latency_p95_ms),    AT(latency_p99_ms),
+	AT(latency_max_ms),    AT(ttfb_p50_ms),       AT(ttfb_max_ms),
+	AT(longest_gap_ms),    AT(cpu_s_per_request), AT(tree_cores),
+	AT(client_cores),      AT(foreign_cores),     AT(steal_ratio),
+	AT(in_flight),         AT(little_ratio),      AT(imbalance),
+	AT(runqueue_cores),    AT(downstream_cores),  AT(cpu_some_ratio),
+	AT(memory_some_ratio), AT(memory_full_ratio), AT(sampler_cores),
+	AT(reference_ms),      AT(client_peak_cores),
 };
 
 static const size_t byte_offsets[] = {
-	AT(pss_total_bytes),  AT(rss_total_bytes),      AT(pss_worker_bytes),
-	AT(rss_worker_bytes), AT(pss_supervisor_bytes), AT(rss_peak_bytes),
+	AT(pss_total_bytes),    AT(rss_total_bytes),      AT(pss_worker_bytes),
+	AT(rss_worker_bytes),   AT(pss_supervisor_bytes), AT(memory_limit_bytes),
+	AT(memory_taken_bytes), AT(rss_peak_bytes),
 };
 
 /* The visits that make up one row. */

@@ -4,13 +4,15 @@
  *
  * The smallest setting is recommended when the load does not saturate it: a
  * larger one cannot help this load. Otherwise it is the smallest that is shown
- * not to be worse than the best (stat/select.h), graded by how sure that is.
+ * not to be worse than the best (stat/select.h), graded by how sure that is; or,
+ * when so many requests per second are needed, the smallest that carries them.
  *
  * Never the largest number alone: on a plateau that picks at random.
  */
 #include "advise/inside.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Too many failures, or nothing at all: its throughput is of something else. */
 static void judge_errors(struct sz_setting *setting)
@@ -30,6 +32,20 @@ static void judge_errors(struct sz_setting *setting)
 		 "%.0f of %.0f requests failed%s", failed, attempts, how);
 }
 
+static void judge_memory(const struct sz_sweep *sweep, struct sz_setting *setting)
+{
+	const struct sz_memory_budget *memory = &sweep->advice.memory;
+	char needed[SZ_UNIT_TEXT], left[SZ_UNIT_TEXT], limit[SZ_UNIT_TEXT];
+	if (setting->verdict == SZ_INFEASIBLE || sz_fits_memory(sweep, setting))
+		return;
+	setting->verdict = SZ_INFEASIBLE;
+	snprintf(setting->why_infeasible, sizeof(setting->why_infeasible),
+		 "not enough memory: it takes %s, and other programs leave %s of %s",
+		 sz_format_bytes(needed, sz_memory_needed(sweep, setting)),
+		 sz_format_bytes(left, (double)(memory->limit_bytes - memory->others_bytes)),
+		 sz_format_bytes(limit, (double)memory->limit_bytes));
+}
+
 static void compare(struct sz_sweep *sweep)
 {
 	const struct sz_setting *first = NULL;
@@ -43,6 +59,7 @@ static void compare(struct sz_sweep *sweep)
 		if (!setting->measured)
 			continue;
 		judge_errors(setting);
+		judge_memory(sweep, setting);
 		setting->speedup = setting->efficiency = SZ_NAN;
 		setting->saturated = !sz_is_unsaturated(sweep, &setting->window);
 		if (setting->verdict == SZ_INFEASIBLE)
@@ -85,9 +102,24 @@ static void describe_score(const struct sz_window *window, char *text, size_t si
 		snprintf(text, size, "%.0f req/s", window->throughput_rps);
 }
 
-static void recommend_selected(struct sz_sweep *sweep, const struct sz_selection *selection)
+/* Others are as fast; their tails are not as good. */
+static void explain_tail(struct sz_sweep *sweep, const struct sz_candidate *chosen,
+			 const struct sz_candidate *passed)
 {
 	struct sz_advice *advice = &sweep->advice;
+	const struct sz_setting *from = &sweep->setting[sz_setting_index(sweep, passed->setting)];
+	const struct sz_setting *to = &sweep->setting[sz_setting_index(sweep, chosen->setting)];
+	snprintf(advice->reason, sizeof(advice->reason),
+		 "%u worker%s as fast, but with a p99 of %.4g ms instead of %.4g ms", from->workers,
+		 from->workers == 1 ? " is" : "s are", from->window.latency_p99_ms,
+		 to->window.latency_p99_ms);
+}
+
+static void recommend_selected(struct sz_sweep *sweep, struct sz_selection *selection)
+{
+	struct sz_advice *advice = &sweep->advice;
+	const struct sz_candidate *smallest = &selection->candidate[selection->selected];
+	bool passed_over = sz_weigh_tails(sweep, selection);
 	const struct sz_candidate *chosen = &selection->candidate[selection->selected];
 	const struct sz_candidate *best = &selection->candidate[selection->best];
 	advice->recommended = true;
@@ -96,7 +128,9 @@ static void recommend_selected(struct sz_sweep *sweep, const struct sz_selection
 	advice->range_limited = selection->range_limited;
 	char what[64];
 	describe_score(&sweep->setting[advice->setting].window, what, sizeof(what));
-	if (selection->count == 1)
+	if (passed_over)
+		explain_tail(sweep, chosen, smallest);
+	else if (selection->count == 1)
 		snprintf(advice->reason, sizeof(advice->reason),
 			 "it is the only one tested, and clients queue at %s", what);
 	else if (chosen == best)
@@ -108,6 +142,21 @@ static void recommend_selected(struct sz_sweep *sweep, const struct sz_selection
 			 "of "
 			 "%u workers",
 			 chosen->ratio_to_best * 100, best->setting);
+}
+
+static void recommend_carrying(struct sz_sweep *sweep, const struct sz_setting *chosen)
+{
+	struct sz_advice *advice = &sweep->advice;
+	advice->recommended = true;
+	advice->setting = (size_t)(chosen - sweep->setting);
+	snprintf(advice->reason, sizeof(advice->reason),
+		 "the smallest tested that carries %llu req/s: it gives %.1f",
+		 (unsigned long long)sweep->need_rps, chosen->window.throughput_rps);
+	if (chosen->throughput_low_rps >= (double)sweep->need_rps) {
+		size_t used = strlen(advice->reason);
+		snprintf(advice->reason + used, sizeof(advice->reason) - used, ", at least %.1f",
+			 chosen->throughput_low_rps);
+	}
 }
 
 /* The load may need fewer than the user wants for other reasons. */
@@ -176,8 +225,21 @@ static enum sz_status no_answer(const struct sz_sweep *sweep)
 {
 	if (sweep->interrupted)
 		return SZ_STATUS_INTERRUPTED;
-	bool noise = any_disturbed(sweep) || sweep->advice.incomparable;
+	const struct sz_advice *advice = &sweep->advice;
+	bool noise = any_disturbed(sweep) || advice->incomparable || advice->need_unasked;
 	return noise ? SZ_STATUS_UNTRUSTWORTHY : SZ_STATUS_NO;
+}
+
+static void conclude_need(struct sz_sweep *sweep)
+{
+	struct sz_advice *advice = &sweep->advice;
+	const struct sz_setting *carrying = sz_find_carrying(sweep, &advice->grade);
+	advice->need_unasked = !carrying && sz_find_unasked(sweep);
+	advice->need_unmet = !carrying && !advice->need_unasked;
+	if (carrying && !any_disturbed(sweep))
+		recommend_carrying(sweep, carrying);
+	else
+		advice->status = no_answer(sweep);
 }
 
 static void conclude(struct sz_sweep *sweep)
@@ -194,7 +256,9 @@ static void conclude(struct sz_sweep *sweep)
 	advice->incomparable = !comparable;
 	if (comparable)
 		sz_copy_verdicts(sweep, &selection);
-	if (sz_smallest_is_enough(sweep))
+	if (sweep->need_rps)
+		conclude_need(sweep);
+	else if (sz_smallest_is_enough(sweep))
 		recommend_unsaturated(sweep, sz_smallest_setting(sweep));
 	else if (comparable && !any_disturbed(sweep) && !too_early_to_say(sweep, &selection))
 		recommend_selected(sweep, &selection);
@@ -218,16 +282,18 @@ int sz_advise_sweep(struct sz_sweep *sweep, struct sz_err *err)
 	sweep->advice = (struct sz_advice){0};
 	if (sz_summarise(sweep, err) < 0)
 		return -1;
+	sz_budget_memory(sweep);
 	compare(sweep);
+	sz_fill_intervals(sweep);
 	const struct sz_setting *first = &sweep->setting[sz_smallest_setting(sweep)];
 	sweep->advice.saturated = sweep->setting_count && first->measured && first->saturated;
 	conclude(sweep);
 	raise_to_least(sweep);
 	sz_judge_reach(sweep);
 	sz_confirm(sweep);
-	sz_budget_memory(sweep);
 	sz_classify_limit(sweep);
 	withdraw_if_uneven(sweep);
+	sz_weigh_memory(sweep);
 	sz_warn_all(sweep);
 	return 0;
 }

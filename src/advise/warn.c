@@ -225,7 +225,10 @@ static void warn_errors(struct sz_sweep *sweep)
 			continue;
 		remedy(warn(&sweep->advice, "infeasible", "%u worker%s: %s", setting->workers,
 			    setting->workers == 1 ? "" : "s", setting->why_infeasible),
-		       "look at the service's own log");
+		       "%s",
+		       sz_fits_memory(sweep, setting)
+			       ? "look at the service's own log"
+			       : "give the service more memory, or stop what else takes it");
 		return;
 	}
 }
@@ -464,6 +467,39 @@ static void warn_attached(struct sz_sweep *sweep)
 	}
 }
 
+/* The clients ask for less than is needed, and nobody queues. */
+static void warn_unasked(struct sz_sweep *sweep)
+{
+	const struct sz_setting *setting = sz_find_unasked(sweep);
+	if (!sweep->advice.need_unasked)
+		return;
+	const struct sz_window *window = &setting->window;
+	remedy(warn(&sweep->advice, "need-unasked",
+		    "%u clients ask for only %.0f req/s at %u worker%s, where nobody queues: this "
+		    "load cannot show whether %llu are carried",
+		    sweep->clients, window->throughput_rps, setting->workers,
+		    setting->workers == 1 ? "" : "s", (unsigned long long)sweep->need_rps),
+	       "give more --clients: %.0f or more",
+	       ceil((double)sweep->need_rps * window->latency_mean_ms / 1e3));
+}
+
+static void warn_unmet(struct sz_sweep *sweep)
+{
+	const struct sz_setting *best = sz_best_setting(sweep);
+	if (!sweep->advice.need_unmet)
+		return;
+	struct sz_warning *warning =
+		warn(&sweep->advice, "need-unmet",
+		     "no count tested carries %llu req/s: the best, %u worker%s, gives %.1f",
+		     (unsigned long long)sweep->need_rps, best->workers,
+		     best->workers == 1 ? "" : "s", best->window.throughput_rps);
+	if (best == &sweep->setting[sweep->setting_count - 1])
+		remedy(warning, "add larger settings: --workers 1..%u", best->workers * 4);
+	else
+		remedy(warning, "more workers do not help: make a request cheaper, or give the "
+				"service more of what limits it");
+}
+
 void sz_warn_all(struct sz_sweep *sweep)
 {
 	static void (*const checks[])(struct sz_sweep *) = {
@@ -473,6 +509,7 @@ void sz_warn_all(struct sz_sweep *sweep)
 		warn_superlinear,  warn_blind,     warn_alone,          warn_attached,
 		warn_failures,     warn_stall,     warn_knob,           warn_incomparable,
 		warn_drift,        warn_age,       warn_connect,        warn_utilisation,
+		warn_unasked,      warn_unmet,
 	};
 	for (size_t i = 0; i < SZ_ARRAY_LEN(checks); i++)
 		checks[i](sweep);

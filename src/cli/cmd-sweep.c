@@ -15,7 +15,7 @@
 
 struct sweep_options {
 	struct sz_settings workers, documented;
-	uint64_t current, least, budget_windows, budget_ns, soak_ns, seed;
+	uint64_t current, least, need, budget_windows, budget_ns, soak_ns, seed;
 	const char *url, *ready;
 	uint64_t port, clients, burst, users, rounds, reconnect_every;
 	int connect;
@@ -69,6 +69,10 @@ static const struct sz_opt sweep_options[] = {
 	 .help = "least length of a window; it goes on to 300 requests, or 10 s"},
 	{"min", SZ_OPT_COUNT, AT(least), .arg = "N", .max = SZ_SETTING_VALUE_MAX, .fallback = "1",
 	 .help = "recommend no fewer: 1 may carry the load, 2 survive the crash of one"},
+	{"need", SZ_OPT_COUNT, AT(need), .arg = "RPS", .max = UINT32_MAX, .fallback = "0",
+	 .help = "recommend the smallest count that carries so many requests per second, instead "
+		 "of "
+		 "the smallest that is as good as the best; 0: no need"},
 	{"reset", SZ_OPT_TEXT, AT(reset), .arg = "COMMAND",
 	 .help = "shell command before each start, to empty a cache or a database"},
 	{"apply", SZ_OPT_TEXT, AT(apply), .arg = "COMMAND",
@@ -144,6 +148,16 @@ static int default_settings(const struct sz_os *os, struct sz_settings *settings
 	return sz_parse_settings(range, settings, err);
 }
 
+static int check_need(const struct sweep_options *options, struct sz_err *err)
+{
+	if (!options->need || !options->burst)
+		return 0;
+	sz_err_set(err, SZ_USAGE, 0,
+		   "--need and --burst exclude each other: requests per second "
+		   "are what a closed loop carries");
+	return sz_err_hint(err, "leave out one of them");
+}
+
 static int fill_config(const struct sweep_options *options, char *const *argv,
 		       struct sz_sweep_config *config, struct sz_err *err)
 {
@@ -171,13 +185,14 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 		.documented = options->documented,
 		.current = (unsigned)options->current,
 		.least = (unsigned)options->least,
+		.need_rps = options->need,
 		.ascent_only = options->quick,
 		.budget_windows = (unsigned)options->budget_windows,
 		.budget_ns = options->budget_ns,
 		.soak_ns = options->soak_ns,
 		.seed = options->seed,
 	};
-	if (sz_os_init(&config->os, NULL, err) < 0)
+	if (check_need(options, err) < 0 || sz_os_init(&config->os, NULL, err) < 0)
 		return -1;
 	if (config->workers.count == 0 && default_settings(&config->os, &config->workers, err) < 0)
 		return -1;

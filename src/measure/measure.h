@@ -49,6 +49,7 @@ int sz_measure_window(const struct sz_measure_config *config, struct sz_window *
 #define SZ_GATE_STEAL_RATIO 0.02   /* of the allowed cores' time */
 #define SZ_GATE_CLIENT_CORES 0.8   /* in any second */
 #define SZ_GATE_LITTLE 0.05
+#define SZ_GATE_MEMORY_RATIO 0.01 /* of the window, in which nothing that could run did */
 #define SZ_GATE_LATE_NS (100 * SZ_NS_PER_MS) /* past the longest it may take */
 
 /* Bits of enum sz_disturbance for the numbers of a window. Pure. */

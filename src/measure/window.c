@@ -10,6 +10,8 @@
 #include "measure/sampler.h"
 #include "os/cpu.h"
 #include "os/downstream.h"
+#include "os/memory.h"
+#include "os/pressure.h"
 #include "os/proc.h"
 #include "os/sched.h"
 #include "os/sock.h"
@@ -25,7 +27,8 @@ struct edge {
 	uint64_t own_cpu_ns; /* sizeup itself, the load generator included */
 	uint64_t downstream_cpu_ns;
 	struct sz_sched sched;
-	bool sched_known;
+	struct sz_stalls stalls;
+	bool sched_known, stalls_known;
 };
 
 /* What a request costs, as the window goes on: increments from poll to poll. */
@@ -49,7 +52,8 @@ struct edges {
 	/* After the end, under load. */
 	struct sz_tree tree;
 	struct sz_port_view view;
-	bool classified;
+	struct sz_memory_use memory;
+	bool classified, memory_known;
 };
 
 static void edge_fini(struct edge *edge)
@@ -72,6 +76,7 @@ static void read_edge(struct edges *edges, struct edge *edge)
 	edge->tree_known = sz_target_tree(config->target, &edge->tree) == 0;
 	edge->machine_known = sz_cpu_read(config->os, config->cpus, &edge->machine) == 0;
 	edge->sched_known = sz_sched_read(config->os, &edge->tree, &edge->sched) == 0;
+	edge->stalls_known = sz_stalls_read(config->os, &edge->stalls) == 0;
 	edge->downstream_cpu_ns = sz_downstreams_cpu_ns(config->os, &edges->downstreams);
 	edge->own_cpu_ns = sz_process_cpu_ns();
 	edge->at_ns = sz_now_ns();
@@ -86,6 +91,8 @@ static void read_processes(struct edges *edges)
 	edges->classified = sz_tree_classify(config->os, &edges->tree, config->load.url.port,
 					     &edges->view) == 0;
 	sz_tree_read_memory(config->os, &edges->tree);
+	edges->memory_known =
+		sz_memory_use_read(config->os, sz_target_pid(config->target), &edges->memory) == 0;
 }
 
 static void at_edge(void *arg, enum sz_edge edge)
@@ -257,6 +264,22 @@ static uint64_t cpu_of(const struct sz_tree *tree, const struct sz_proc *proc)
 	return 0; /* born later: it had used nothing */
 }
 
+/* --- pressure --- */
+
+static void fill_pressure(struct sz_window *window, const struct edges *edges)
+{
+	const struct edge *start = &edges->start, *end = &edges->end;
+	if (!start->stalls_known || !end->stalls_known)
+		return;
+	double elapsed_s = per_second(start->at_ns, end->at_ns, 1.0);
+	window->cpu_some_ratio =
+		per_second(start->stalls.cpu_some_ns, end->stalls.cpu_some_ns, elapsed_s);
+	window->memory_some_ratio =
+		per_second(start->stalls.memory_some_ns, end->stalls.memory_some_ns, elapsed_s);
+	window->memory_full_ratio =
+		per_second(start->stalls.memory_full_ns, end->stalls.memory_full_ns, elapsed_s);
+}
+
 /* --- processes --- */
 
 /* Running totals over the service's processes; -1 once one is unreadable. */
@@ -336,6 +359,10 @@ static int fill_processes(struct sz_window *window, const struct edges *edges, s
 	if (fill_shares(window, &edges->tree, edges, err) < 0)
 		return -1;
 	fill_memory(window, &edges->tree, sz_target_guard_pid(config->target));
+	if (edges->memory_known) {
+		window->memory_limit_bytes = (int64_t)edges->memory.limit_bytes;
+		window->memory_taken_bytes = (int64_t)edges->memory.taken_bytes;
+	}
 	/* No listener in sight: the port is another one inside (a container). */
 	window->listeners = edges->classified ? (int64_t)view->listeners : -1;
 	window->workers_known = edges->classified && view->fds_readable && view->listeners > 0;
@@ -370,6 +397,7 @@ uint32_t sz_window_gate(const struct sz_window *window, double cores_allowed, un
 		[SZ_DISTURBED_UNANSWERED] = (clients_answered < clients),
 		[SZ_DISTURBED_QUEUE] = (window->listen_queue > 0 && !reopened),
 		[SZ_DISTURBED_LITTLE] = fabs(window->little_ratio - 1.0) > little,
+		[SZ_DISTURBED_MEMORY] = window->memory_full_ratio > SZ_GATE_MEMORY_RATIO,
 	};
 	uint32_t bits = 0;
 	for (unsigned i = 0; i < SZ_DISTURBANCES; i++)
@@ -445,6 +473,7 @@ static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_re
 		return -1;
 	fill_requests(window, result, config->load.clients);
 	fill_cpu(window, edges);
+	fill_pressure(window, edges);
 	window->listen_queue = edges->listen_queue < 0 ? -1 : edges->listen_queue;
 	if (fill_processes(window, edges, err) < 0)
 		return -1;

@@ -70,3 +70,15 @@ int sz_pressure_read(const struct sz_os *os, enum sz_resource resource,
 		return -ENODATA; /* built without it, or booted without psi=1 */
 	return len < 0 ? (int)len : sz_pressure_scan(text, pressure);
 }
+
+int sz_stalls_read(const struct sz_os *os, struct sz_stalls *stalls)
+{
+	struct sz_pressure cpu, memory;
+	int status = sz_pressure_read(os, SZ_RESOURCE_CPU, &cpu);
+	if (status == 0)
+		status = sz_pressure_read(os, SZ_RESOURCE_MEMORY, &memory);
+	if (status == 0)
+		*stalls = (struct sz_stalls){cpu.some.total_ns, memory.some.total_ns,
+					     memory.full.total_ns};
+	return status;
+}

@@ -32,4 +32,12 @@ int sz_pressure_read(const struct sz_os *os, enum sz_resource resource,
 /* The same from the text of such a file, a cgroup's too ("cpu.pressure"). */
 int sz_pressure_scan(const char *text, struct sz_pressure *pressure);
 
+/* Time since boot in which tasks stood still: of two readings the difference. */
+struct sz_stalls {
+	uint64_t cpu_some_ns, memory_some_ns, memory_full_ns;
+};
+
+/* 0 or -errno as above, when any of them is not kept. */
+int sz_stalls_read(const struct sz_os *os, struct sz_stalls *stalls);
+
 #endif

@@ -41,6 +41,11 @@ void sz_window_init(struct sz_window *window)
 		.pss_worker_bytes = -1,
 		.rss_worker_bytes = -1,
 		.pss_supervisor_bytes = -1,
+		.memory_limit_bytes = -1,
+		.memory_taken_bytes = -1,
+		.cpu_some_ratio = SZ_NAN,
+		.memory_some_ratio = SZ_NAN,
+		.memory_full_ratio = SZ_NAN,
 		.listen_queue = -1,
 		.listeners = -1,
 	};
@@ -147,6 +152,8 @@ static const struct {
 				   "give the service a longer --warmup"},
 	[SZ_DISTURBED_LITTLE] = {"throughput times latency does not add up to the clients",
 				 "make windows longer: --window 10s"},
+	[SZ_DISTURBED_MEMORY] = {"programs stood still for want of memory",
+				 "stop what else takes memory, or try fewer workers"},
 };
 
 const char *sz_disturbance_text(enum sz_disturbance disturbance)

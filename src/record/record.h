@@ -32,6 +32,7 @@ enum sz_disturbance {
 	SZ_DISTURBED_PAUSED,      /* sizeup itself was stopped or starved: it ended late */
 	SZ_DISTURBED_UNSTEADY,    /* the throughput was still changing */
 	SZ_DISTURBED_LITTLE,      /* X * R differs from the clients by more than 5 % */
+	SZ_DISTURBED_MEMORY,      /* nothing got on for want of memory in > 1 % of it */
 	SZ_DISTURBANCES,
 };
 
@@ -70,6 +71,13 @@ struct sz_window {
 	int64_t pss_total_bytes, rss_total_bytes;
 	int64_t pss_worker_bytes, rss_worker_bytes; /* mean per worker */
 	int64_t pss_supervisor_bytes;               /* -1: there is none */
+	/* Of the limit that leaves the service the least, and what everybody takes
+	 * of it, the service too. */
+	int64_t memory_limit_bytes, memory_taken_bytes;
+	/* Shares of the window in which some task of the machine, or all that could
+	 * run, stood still for want of a CPU or of memory; NaN where the kernel does
+	 * not count it. */
+	double cpu_some_ratio, memory_some_ratio, memory_full_ratio;
 
 	/* From looks inside the window, ten a second. */
 	unsigned samples;
@@ -190,6 +198,10 @@ struct sz_memory_budget {
 	unsigned soak_workers;
 	int64_t soak_total_bytes; /* after the soak */
 	int64_t soak_worker_bytes;
+	/* Of the limit that binds, and what other programs (sizeup among them) take
+	 * of it: medians over the settings; -1: unknown. */
+	int64_t limit_bytes, others_bytes;
+	int64_t fits_workers; /* into what is left; -1: unknown */
 };
 
 /* The count in use now beside the recommended one: pairs of fresh starts next to
@@ -215,6 +227,15 @@ struct sz_advice {
 	double control_age_s;
 	double reference_ms;    /* median of the reference work */
 	double speed_drift;     /* the slowest over the fastest of it, less 1 */
+	/* Settings that no other beats in both memory (PSS) and score; ascending. */
+	size_t frontier[SZ_SETTINGS_MAX];
+	size_t frontier_count;
+	size_t beaten_count; /* the others that may decide */
+	/* Tested neighbours of the recommended one that may decide; SZ_SETTINGS_MAX:
+	 * there is none. */
+	size_t larger, smaller;
+	bool need_unmet;        /* no setting carries what is needed */
+	bool need_unasked;      /* nor can be seen to: the clients ask for less */
 	bool incomparable;      /* undisturbed windows that share no block */
 	bool knob_does_nothing; /* as many workers at every setting */
 	bool saturated;         /* the load saturates the service at its smallest setting */
@@ -237,6 +258,9 @@ struct sz_sweep {
 	unsigned users;
 	uint64_t seed;
 	unsigned least; /* recommend no fewer workers */
+	/* Recommend the smallest that carries so many requests/s, instead of the
+	 * smallest as good as the best; 0: no. */
+	uint64_t need_rps;
 
 	double client_ceiling_rps;      /* requests/s this client could send with one core; NaN */
 	double alone_latency_ms;        /* R1: mean latency of one client alone, smallest setting */

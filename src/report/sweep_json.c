@@ -58,6 +58,17 @@ static json_t *disturbances(const struct sz_window *window)
 	return array;
 }
 
+/* Shares of the window in which tasks of the machine stood still. */
+static json_t *pressure(const struct sz_window *window)
+{
+	const struct sz_json_field fields[] = {
+		{"cpu_some_ratio", window->cpu_some_ratio},
+		{"memory_some_ratio", window->memory_some_ratio},
+		{"memory_full_ratio", window->memory_full_ratio},
+	};
+	return sz_json_numbers(fields, SZ_ARRAY_LEN(fields));
+}
+
 static json_t *latency(const struct sz_window *window)
 {
 	const struct sz_json_field fields[] = {
@@ -119,6 +130,7 @@ static json_t *window_fields(const struct sz_window *window)
 	json_object_set_new(object, "latency_ms", latency(window));
 	json_object_set_new(object, "ttfb_ms", sz_json_numbers(ttfb, SZ_ARRAY_LEN(ttfb)));
 	json_object_set_new(object, "memory", memory(window));
+	json_object_set_new(object, "pressure", pressure(window));
 	json_object_set_new(object, "spread", spread(window));
 	json_object_set_new(object, "remote_connections", json_null());
 	json_object_set_new(object, "disturbances", disturbances(window));
@@ -205,6 +217,37 @@ static json_t *control(const struct sz_advice *advice)
 			 "speed_ratio", sz_json_number(advice->control_ratio));
 }
 
+static json_t *frontier(const struct sz_sweep *sweep)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < sweep->advice.frontier_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[sweep->advice.frontier[i]];
+		json_array_append_new(array,
+				      json_pack("{s:{s:i}, s:o, s:o}", "setting", "workers",
+						(int)setting->workers, "throughput_rps",
+						sz_json_number(setting->window.throughput_rps),
+						"pss_total_bytes",
+						sz_json_bytes(setting->window.pss_total_bytes)));
+	}
+	return array;
+}
+
+/* What another setting would change. */
+static json_t *neighbour(const struct sz_sweep *sweep, size_t index)
+{
+	if (!sweep->advice.recommended || index == SZ_SETTINGS_MAX)
+		return json_null();
+	const struct sz_setting *other = &sweep->setting[index];
+	const struct sz_window *window = &other->window;
+	const struct sz_window *chosen = &sweep->setting[sweep->advice.setting].window;
+	bool known = window->pss_total_bytes >= 0 && chosen->pss_total_bytes >= 0;
+	return json_pack("{s:{s:i}, s:o, s:o}", "setting", "workers", (int)other->workers,
+			 "speed_ratio", sz_json_number(window->score / chosen->score),
+			 "pss_more_bytes",
+			 known ? json_integer(window->pss_total_bytes - chosen->pss_total_bytes)
+			       : json_null());
+}
+
 static json_t *limit(const struct sz_advice *advice)
 {
 	json_t *evidence = json_array();
@@ -231,6 +274,9 @@ static json_t *memory_budget(const struct sz_memory_budget *memory)
 			    sz_json_bytes(soaked ? memory->soak_total_bytes : -1));
 	json_object_set_new(object, "soak_per_worker_bytes",
 			    sz_json_bytes(soaked ? memory->soak_worker_bytes : -1));
+	json_object_set_new(object, "limit_bytes", sz_json_bytes(memory->limit_bytes));
+	json_object_set_new(object, "others_bytes", sz_json_bytes(memory->others_bytes));
+	json_object_set_new(object, "fits_workers", sz_json_bytes(memory->fits_workers));
 	return object;
 }
 
@@ -282,6 +328,13 @@ void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out)
 	json_object_set_new(document, "recommendation", recommendation(sweep));
 	json_object_set_new(document, "confirmation", confirmation(sweep));
 	json_object_set_new(document, "control", control(&sweep->advice));
+	json_object_set_new(document, "need_rps",
+			    sweep->need_rps ? sz_json_count(sweep->need_rps) : json_null());
+	json_object_set_new(document, "frontier", frontier(sweep));
+	json_object_set_new(document, "neighbours",
+			    json_pack("{s:o, s:o}", "larger",
+				      neighbour(sweep, sweep->advice.larger), "smaller",
+				      neighbour(sweep, sweep->advice.smaller)));
 	json_object_set_new(document, "memory_budget", memory_budget(&sweep->advice.memory));
 	json_object_set_new(document, "limit", limit(&sweep->advice));
 	json_object_set_new(document, "warnings", warnings(&sweep->advice));

@@ -120,14 +120,19 @@ static void put_in_flight(const struct sz_setting *s, char cell[CELL])
 	put_number(cell, s->window.workers ? s->window.in_flight / s->window.workers : SZ_NAN, "");
 }
 
-static void put_memory(const struct sz_setting *s, char cell[CELL])
+static void put_pss(const struct sz_setting *s, char cell[CELL])
 {
 	put_bytes(cell, s->window.pss_total_bytes);
 }
 
-static void put_memory_each(const struct sz_setting *s, char cell[CELL])
+static void put_pss_each(const struct sz_setting *s, char cell[CELL])
 {
 	put_bytes(cell, s->window.pss_worker_bytes);
+}
+
+static void put_rss(const struct sz_setting *s, char cell[CELL])
+{
+	put_bytes(cell, s->window.rss_total_bytes);
 }
 
 /* "25" when even, "0-50" when not. */
@@ -173,9 +178,10 @@ static const struct column cost_columns[] = {
 	{"workers", put_workers},
 	{"CPU/request", put_cpu},
 	{"in flight/worker", put_in_flight},
-	{"memory", put_memory},
-	{"memory/worker", put_memory_each},
-	{"connections/worker", put_connections},
+	{"PSS", put_pss},
+	{"PSS/worker", put_pss_each},
+	{"RSS", put_rss},
+	{"conns/worker", put_connections},
 };
 
 /* The marks of the first column, as far as they were used. */
@@ -223,6 +229,7 @@ static void put_tables(const struct sz_sweep *sweep, struct sz_buf *out)
 	put_legend(sweep, out);
 	sz_buf_puts(out, "\n");
 	put_table(sweep, cost_columns, SZ_ARRAY_LEN(cost_columns), out);
+	sz_buf_puts(out, "PSS counts shared memory once, RSS in every process that has it\n");
 }
 
 /* "Label   text", wrapped and hanging. */
@@ -278,6 +285,13 @@ static const char *const no_answer_words[] = {
 	[SZ_STATUS_FAILED] = "none: nothing could be measured",
 };
 
+static const char *const need_words[] = {
+	[SZ_GRADE_WEAK] = "weak: the need lies within what repeats vary by, or there are none",
+	[SZ_GRADE_NOT_WORSE_SHOWN] =
+		"good enough; smaller not ruled out: a larger --budget may do so",
+	[SZ_GRADE_DECIDED] = "decided: every smaller setting tested carries less than is needed",
+};
+
 static void put_recommendation(const struct sz_sweep *sweep, struct sz_buf *out)
 {
 	const struct sz_advice *advice = &sweep->advice;
@@ -291,7 +305,7 @@ static void put_recommendation(const struct sz_sweep *sweep, struct sz_buf *out)
 		      setting->workers == 1 ? "" : "s", advice->reason,
 		      advice->range_limited ? "; still rising beyond it" : "");
 	put_line(out, "Recommended", sz_buf_text(&text));
-	put_line(out, "Sure?", grade_words[advice->grade]);
+	put_line(out, "Sure?", (sweep->need_rps ? need_words : grade_words)[advice->grade]);
 	if (setting->workers == 1)
 		put_line(out, "",
 			 "1 carries the load; 2 survive the crash or restart of one (--min 2)");
@@ -307,6 +321,53 @@ static void put_pairs(const struct sz_confirmation *confirmation, struct sz_buf 
 	if (confirmation->pairs > 1)
 		sz_buf_printf(text, " (%.2f to %.2f, from %u pairs of fresh starts)",
 			      1 / confirmation->high, 1 / confirmation->low, confirmation->pairs);
+}
+
+/* What a tested neighbour of the recommended setting would change. */
+static void put_neighbour(const struct sz_sweep *sweep, size_t neighbour, const char *label,
+			  struct sz_buf *out)
+{
+	if (neighbour == SZ_SETTINGS_MAX)
+		return;
+	const struct sz_setting *chosen = &sweep->setting[sweep->advice.setting];
+	const struct sz_setting *other = &sweep->setting[neighbour];
+	double gain = other->window.score / chosen->window.score - 1;
+	int64_t more_bytes = other->window.pss_total_bytes - chosen->window.pss_total_bytes;
+	char size[SZ_UNIT_TEXT];
+	sz_autobuf struct sz_buf text = {0};
+	sz_buf_printf(&text, "%u worker%s %.1f %% %s speed", other->workers,
+		      other->workers == 1 ? " gives" : "s give", fabs(gain) * 100,
+		      gain < 0 ? "less" : "more");
+	if (other->window.pss_total_bytes >= 0 && chosen->window.pss_total_bytes >= 0)
+		sz_buf_printf(&text, " for %s %s memory",
+			      sz_format_bytes(size, fabs((double)more_bytes)),
+			      more_bytes < 0 ? "less" : "more");
+	put_line(out, label, sz_buf_text(&text));
+}
+
+/* Said only when it leaves settings out. */
+static void put_frontier(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	const struct sz_advice *advice = &sweep->advice;
+	sz_autobuf struct sz_buf text = {0};
+	if (advice->beaten_count == 0)
+		return;
+	for (size_t i = 0; i < advice->frontier_count; i++)
+		sz_buf_printf(&text, "%s%u", i ? ", " : "",
+			      sweep->setting[advice->frontier[i]].workers);
+	sz_buf_puts(&text, ": every other count tested gives less and takes more memory than one "
+			   "of these");
+	put_line(out, "Frontier", sz_buf_text(&text));
+}
+
+static void put_alternatives(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	const struct sz_advice *advice = &sweep->advice;
+	if (!advice->recommended)
+		return;
+	put_neighbour(sweep, advice->larger, "One more", out);
+	put_neighbour(sweep, advice->smaller, "One less", out);
+	put_frontier(sweep, out);
 }
 
 /* What others recommend, or the user runs, beside what was found. */
@@ -341,7 +402,7 @@ static void put_compared(const struct sz_sweep *sweep, struct sz_buf *out)
 static void put_memory_budget(const struct sz_advice *advice, struct sz_buf *out)
 {
 	const struct sz_memory_budget *memory = &advice->memory;
-	char fixed[SZ_UNIT_TEXT], each[SZ_UNIT_TEXT];
+	char fixed[SZ_UNIT_TEXT], each[SZ_UNIT_TEXT], limit[SZ_UNIT_TEXT];
 	sz_autobuf struct sz_buf text = {0};
 	if (memory->known)
 		sz_buf_printf(&text, "%s + %s per worker (PSS, R2 %.3f)%s",
@@ -352,6 +413,11 @@ static void put_memory_budget(const struct sz_advice *advice, struct sz_buf *out
 		sz_buf_printf(&text, "%safter %.0f s of traffic %u workers take %s",
 			      text.len ? "; " : "", memory->soak_s, memory->soak_workers,
 			      sz_format_bytes(fixed, (double)memory->soak_total_bytes));
+	if (memory->fits_workers >= 0)
+		sz_buf_printf(&text, "; of %s others use %s: %" PRId64 " workers fit",
+			      sz_format_bytes(limit, (double)memory->limit_bytes),
+			      sz_format_bytes(fixed, (double)memory->others_bytes),
+			      memory->fits_workers);
 	if (text.len)
 		put_line(out, "Memory", sz_buf_text(&text));
 }
@@ -404,6 +470,7 @@ void sz_report_sweep_text(const struct sz_sweep *sweep, struct sz_buf *out)
 	put_tables(sweep, out);
 	sz_buf_puts(out, "\n");
 	put_recommendation(sweep, out);
+	put_alternatives(sweep, out);
 	put_compared(sweep, out);
 	put_memory_budget(&sweep->advice, out);
 	put_start(sweep, out);

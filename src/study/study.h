@@ -47,6 +47,7 @@ struct sz_sweep_config {
 	struct sz_settings documented; /* counts that somebody's documentation recommends */
 	unsigned current;              /* what the user runs now; 0: not told */
 	unsigned least;                /* recommend no fewer; 0 or 1: no demand */
+	uint64_t need_rps;             /* recommend the smallest that carries it; 0: no demand */
 	struct sz_load_config load;    /* url, addr and all; the port is the service's */
 	struct sz_url ready_url;
 	uint64_t ready_timeout_ns, stop_timeout_ns;

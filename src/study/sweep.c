@@ -347,6 +347,7 @@ static int list_settings(const struct sz_sweep_config *config, struct sz_sweep *
 	    add_settings(sweep, &config->least, config->least > 1, err) < 0)
 		return -1;
 	sweep->least = config->least;
+	sweep->need_rps = config->need_rps;
 	mark_settings(config, sweep);
 	return 0;
 }

@@ -51,6 +51,14 @@ static void each_gate_trips_alone(void **state)
 	window.little_ratio = 0.94;
 	assert_int_equal(sz_window_gate(&window, 2.0, 50, 50), 1u << SZ_DISTURBED_LITTLE);
 
+	/* Tasks that wait for a CPU are what a load makes. */
+	window = quiet();
+	window.cpu_some_ratio = window.memory_some_ratio = 0.99;
+	window.memory_full_ratio = 0.009;
+	assert_int_equal(sz_window_gate(&window, 2.0, 50, 50), 0);
+	window.memory_full_ratio = 0.011;
+	assert_int_equal(sz_window_gate(&window, 2.0, 50, 50), 1u << SZ_DISTURBED_MEMORY);
+
 	window = quiet();
 	window.listen_queue = 3;
 	assert_int_equal(sz_window_gate(&window, 2.0, 50, 50), 1u << SZ_DISTURBED_QUEUE);

@@ -42,6 +42,12 @@ static void captured(void **state)
 	assert_int_equal(sz_pressure_read(&os, SZ_RESOURCE_CPU, &pressure), 0);
 	assert_int_equal(pressure.some.total_ns, UINT64_C(532243854000));
 	assert_int_equal(pressure.full.total_ns, 0);
+
+	struct sz_stalls stalls;
+	assert_int_equal(sz_stalls_read(&os, &stalls), 0);
+	assert_int_equal(stalls.cpu_some_ns, UINT64_C(532243854000));
+	assert_int_equal(stalls.memory_some_ns, 123456000);
+	assert_int_equal(stalls.memory_full_ns, 78000);
 }
 
 static void not_kept(void **state)
@@ -51,6 +57,9 @@ static void not_kept(void **state)
 	struct sz_pressure pressure = {.some.total_ns = 42};
 	assert_int_equal(sz_pressure_read(&os, SZ_RESOURCE_CPU, &pressure), -ENODATA);
 	assert_int_equal(pressure.some.total_ns, 42);
+	struct sz_stalls stalls = {.cpu_some_ns = 42};
+	assert_int_equal(sz_stalls_read(&os, &stalls), -ENODATA);
+	assert_int_equal(stalls.cpu_some_ns, 42);
 }
 
 static void damaged(void **state)

@@ -58,6 +58,7 @@ static void add_visit(struct sz_sweep *sweep, unsigned workers, double rps, doub
 	window->workers = workers;
 	window->pss_total_bytes = 1500000 * workers;
 	window->pss_worker_bytes = 1200000;
+	window->rss_total_bytes = 4000000 * workers;
 	window->workers_known = window->connections_known = true;
 	window->imbalance = 1;
 	window->share = calloc(workers, sizeof(*window->share));
@@ -139,6 +140,50 @@ static void sweep_json_tells_the_same(void **state)
 						 "workers")),
 			 2);
 	assert_string_equal(json_string_value(at(document, "limit", "class")), "cpu-bound");
+	assert_true(json_is_null(at(document, "need_rps", NULL)));
+	assert_true(json_is_null(at(second, "pressure", "cpu_some_ratio")));
+	assert_int_equal(json_array_size(at(document, "frontier", NULL)), 2);
+	assert_true(json_is_null(at(document, "neighbours", "larger")));
+	json_t *smaller = at(document, "neighbours", "smaller");
+	assert_int_equal(json_integer_value(at(smaller, "setting", "workers")), 1);
+	assert_true(fabs(json_real_value(at(smaller, "speed_ratio", NULL)) - 49.6 / 98.4) < 1e-3);
+	assert_int_equal(json_integer_value(at(smaller, "pss_more_bytes", NULL)), -1500000);
+	json_decref(document);
+	sz_sweep_fini(&sweep);
+}
+
+/* 1.5 MB each; of 8 GB others take 2. */
+static void what_memory_buys_is_told(void **state)
+{
+	(void)state;
+	static const char *const lines[] = {
+		"of 7.45 GiB others use 1.86 GiB: 4000 workers fit",
+		"One more      4 workers give 0.1 % more speed for 2.86 MiB more memory",
+		"One less      1 worker gives 49.6 % less speed for 1.43 MiB less memory",
+		"Frontier      1, 2, 4: every other",
+	};
+	struct sz_sweep sweep;
+	sz_autobuf struct sz_buf json = {0}, text = {0};
+	fill_sweep(&sweep);
+	add_visit(&sweep, 4, 98.5, 507);
+	add_visit(&sweep, 8, 90, 550);
+	for (size_t i = 0; i < sweep.visit_count; i++) {
+		struct sz_window *window = &sweep.visits[i].window;
+		window->memory_limit_bytes = INT64_C(8000000000);
+		window->memory_taken_bytes = INT64_C(2000000000) + window->pss_total_bytes;
+	}
+	assert_int_equal(sz_advise_sweep(&sweep, NULL), 0);
+	sz_report_sweep_text(&sweep, &text);
+	/* The text is wrapped: look for what fits into a line. */
+	for (size_t i = 0; i < SZ_ARRAY_LEN(lines); i++)
+		if (!strstr(text.data, lines[i]))
+			fail_msg("no \"%s\" in:\n%s", lines[i], text.data);
+	sz_report_sweep_json(&sweep, &json);
+	json_t *document = parse(&json);
+	assert_int_equal(json_integer_value(at(document, "memory_budget", "fits_workers")), 4000);
+	assert_int_equal(json_integer_value(at(document, "memory_budget", "others_bytes")),
+			 2000000000);
+	assert_int_equal(json_array_size(at(document, "frontier", NULL)), 3);
 	json_decref(document);
 	sz_sweep_fini(&sweep);
 }
@@ -294,6 +339,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sweep_text_is_golden),
 		cmocka_unit_test(sweep_json_tells_the_same),
+		cmocka_unit_test(what_memory_buys_is_told),
 		cmocka_unit_test(nothing_measured_is_null_everywhere),
 		cmocka_unit_test(load_views_with_few_samples),
 		cmocka_unit_test(a_sick_run_is_not_trusted),
