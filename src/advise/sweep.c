@@ -25,7 +25,8 @@ static void judge_errors(struct sz_setting *setting)
 	if (window->stale > window->errors)
 		snprintf(how, sizeof(how), ": kept-alive connections were closed instead");
 	else if (window->error_status)
-		snprintf(how, sizeof(how), ": the service answers %d", window->error_status);
+		snprintf(how, sizeof(how), ": the service answers %d%s", window->error_status,
+			 window->error_status < 400 ? " without the expected text" : "");
 	snprintf(setting->why_infeasible, sizeof(setting->why_infeasible),
 		 "%.0f of %.0f requests failed%s", failed, attempts, how);
 }

@@ -16,7 +16,7 @@
 struct sweep_options {
 	struct sz_settings workers, documented;
 	uint64_t current, least, budget_windows, budget_ns, soak_ns, seed;
-	const char *url, *ready;
+	const char *url, *expect_body, *ready;
 	uint64_t port, clients, burst, users, rounds, reconnect_every;
 	int connect;
 	uint64_t timeout_ns, warmup_ns, window_ns, ready_timeout_ns, stop_timeout_ns;
@@ -62,6 +62,9 @@ static const struct sz_opt sweep_options[] = {
 	{"timeout", SZ_OPT_DURATION, AT(timeout_ns), .arg = "TIME", .min = SZ_NS_PER_MS,
 	 .max = 3600 * SZ_NS_PER_S, .fallback = "30s",
 	 .help = "a request that takes longer has failed"},
+	{"expect-body", SZ_OPT_TEXT, AT(expect_body), .arg = "TEXT",
+	 .help = "what a good answer holds: one without it, such as an error page with status 200, "
+		 "has failed"},
 	{"warmup", SZ_OPT_DURATION, AT(warmup_ns), .arg = "TIME", .max = 600 * SZ_NS_PER_S,
 	 .fallback = "500ms", .help = "least time under load before a window opens"},
 	{"window", SZ_OPT_DURATION, AT(window_ns), .arg = "TIME", .min = 100 * SZ_NS_PER_MS,
@@ -172,7 +175,8 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 		.soak_ns = options->soak_ns,
 		.seed = options->seed,
 	};
-	if (sz_os_init(&config->os, NULL, err) < 0)
+	if (sz_os_init(&config->os, NULL, err) < 0 ||
+	    sz_cli_fill_expected(options->expect_body, &config->load, err) < 0)
 		return -1;
 	if (config->workers.count == 0 && default_settings(&config->os, &config->workers, err) < 0)
 		return -1;

@@ -47,7 +47,8 @@ struct sz_window {
 	uint64_t sent, ok, errors; /* requests of the window; errors: sent but not ok, and
 				    * connects that failed; stale and unfinished apart */
 	uint64_t unfinished, stale;
-	int error_status;      /* of the last HTTP error; 0: none */
+	int error_status;      /* of the last HTTP error; 0: none; 2xx or 3xx: another body than
+				* the expected one */
 	double throughput_rps; /* ok only */
 	/* By this settings are compared, more is better: req/s, or for bursts rounds
 	 * per second of the slowest first byte. */

@@ -218,6 +218,31 @@ static void a_sick_run_is_not_trusted(void **state)
 	assert_non_null(strstr(judgement.reasons[4], "shorter than 3 times"));
 }
 
+static void another_body_is_told(void **state)
+{
+	(void)state;
+	const struct sz_load_config config = {.clients = 1};
+	sz_autofree struct sz_load_result *result = calloc(1, sizeof(*result));
+	sz_autobuf struct sz_buf json = {0}, text = {0};
+	struct sz_load_judgement judgement;
+	struct sz_load_report report = {.judgement = &judgement,
+					.config = &config,
+					.users = 1,
+					.result = result};
+	result->duration_ns = 1000000000;
+	result->clients_answered = 1;
+	result->attempts = result->sent = result->outcomes[SZ_OUTCOME_HTTP_ERROR] = 9;
+	result->unexpected = 7;
+	sz_load_judge(&config, result, &judgement);
+	sz_report_load_json(&report, &json);
+	sz_report_load_text(&report, &text);
+	assert_non_null(strstr(text.data, "7 x body: a good status without the expected text"));
+	json_t *document = parse(&json);
+	assert_int_equal(json_integer_value(at(document, "counts", "unexpected")), 7);
+	assert_int_equal(json_integer_value(at(document, "counts", "http_error")), 9);
+	json_decref(document);
+}
+
 static void burst_views(void **state)
 {
 	(void)state;
@@ -297,6 +322,7 @@ int main(void)
 		cmocka_unit_test(nothing_measured_is_null_everywhere),
 		cmocka_unit_test(load_views_with_few_samples),
 		cmocka_unit_test(a_sick_run_is_not_trusted),
+		cmocka_unit_test(another_body_is_told),
 		cmocka_unit_test(burst_views),
 		cmocka_unit_test(bursts_that_say_little),
 	};
