@@ -228,6 +228,7 @@ int sz_advise_sweep(struct sz_sweep *sweep, struct sz_err *err)
 	sz_budget_memory(sweep);
 	sz_classify_limit(sweep);
 	withdraw_if_uneven(sweep);
+	sz_judge_users(sweep);
 	sz_warn_all(sweep);
 	return 0;
 }

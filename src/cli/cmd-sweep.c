@@ -14,10 +14,10 @@
 #include "report/report.h"
 
 struct sweep_options {
-	struct sz_settings workers, documented;
+	struct sz_settings workers, documented, users;
 	uint64_t current, least, budget_windows, budget_ns, soak_ns, seed;
 	const char *url, *expect_body, *ready;
-	uint64_t port, clients, burst, users, rounds, reconnect_every;
+	uint64_t port, clients, burst, rounds, reconnect_every;
 	int connect;
 	uint64_t timeout_ns, warmup_ns, window_ns, ready_timeout_ns, stop_timeout_ns;
 	struct sz_texts env;
@@ -51,8 +51,9 @@ static const struct sz_opt sweep_options[] = {
 	{"burst", SZ_OPT_COUNT, AT(burst), .arg = "K", .max = SZ_LOAD_CLIENTS_MAX, .fallback = "0",
 	 .help = "instead of the closed loop, rounds in which every user sends K requests at once: "
 		 "compares the slowest first byte; --clients is not used"},
-	{"users", SZ_OPT_COUNT, AT(users), .arg = "U", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
-	 .fallback = "1", .help = "users whose bursts come at the same instant"},
+	{"users", SZ_OPT_SETTINGS, AT(users), .arg = "LIST", .fallback = "1",
+	 .help = "users whose bursts come at the same instant: settings are compared at the most, "
+		 "and fewer (1..8 is walked by doubling) tell from how many on more workers pay"},
 	{"rounds", SZ_OPT_COUNT, AT(rounds), .arg = "N", .min = 1, .max = SZ_LOAD_ROUNDS_MAX,
 	 .fallback = "20", .help = "rounds in a window of bursts"},
 	{"connect", SZ_OPT_CHOICE, AT(connect), .choices = connect_choices, .fallback = "paced",
@@ -142,6 +143,14 @@ static int default_settings(const struct sz_os *os, struct sz_settings *settings
 	return sz_parse_settings(range, settings, err);
 }
 
+/* Of bursts: those of the most users. */
+static unsigned clients_of(const struct sweep_options *options)
+{
+	const struct sz_settings *users = &options->users;
+	return (unsigned)(options->burst ? options->burst * users->value[users->count - 1]
+					 : options->clients);
+}
+
 static int fill_config(const struct sweep_options *options, char *const *argv,
 		       struct sz_sweep_config *config, struct sz_err *err)
 {
@@ -150,10 +159,9 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 		.env = options->env.item,
 		.workers = options->workers,
 		.burst = (unsigned)options->burst,
-		.users = (unsigned)options->users,
+		.users = options->users,
 		.rounds = options->burst ? options->rounds : 0,
-		.load = {.clients = (unsigned)(options->burst ? options->burst * options->users
-							      : options->clients),
+		.load = {.clients = clients_of(options),
 			 .arrivals = options->burst ? SZ_ARRIVALS_BURST : SZ_ARRIVALS_CLOSED,
 			 .pause_ns = SZ_LOAD_PAUSE_NS,
 			 .connect = (enum sz_connect_mode)options->connect,

@@ -28,6 +28,7 @@ static const struct sz_column run_columns[] = {
 	SWEEP(connect_burst, BOOL),
 	SWEEP(burst, UNSIGNED),
 	SWEEP(users, UNSIGNED),
+	SWEEP(users_least, UNSIGNED),
 	SWEEP(seed, COUNT),
 	SWEEP(least, UNSIGNED),
 	SWEEP(client_ceiling_rps, REAL),

@@ -90,6 +90,7 @@ enum sz_purpose {
 	SZ_FOR_RACE,   /* again, in random order, until it is decided */
 	SZ_FOR_TWICE,  /* with twice the clients: how far does the answer carry */
 	SZ_FOR_SOAK,   /* the recommended one for minutes: what memory grows to */
+	SZ_FOR_USERS,  /* a burst of fewer users: from how many on do more workers pay */
 };
 
 /* One fresh start of the service at a setting, and its window. */
@@ -181,6 +182,23 @@ struct sz_memory_budget {
 	int64_t soak_worker_bytes;
 };
 
+/* A burst of so many users at two settings: how long the slowest first byte
+ * takes, median over the rounds; NaN: not known from an undisturbed window. */
+struct sz_users_row {
+	unsigned users;
+	double smallest_ms, recommended_ms;
+};
+
+/* From how many users on more workers pay: where the recommended setting is
+ * faster than the smallest feasible one by more than 15 %, and stays so. */
+struct sz_users_advice {
+	size_t smallest;                          /* index of that setting */
+	unsigned from;                            /* 0: not even for the most users */
+	struct sz_users_row row[SZ_SETTINGS_MAX]; /* ascending users */
+	size_t count;
+	char text[300]; /* all that in words; "" when one number of users was asked for */
+};
+
 /* What advise/ concludes. */
 struct sz_advice {
 	enum sz_status status;
@@ -190,6 +208,7 @@ struct sz_advice {
 	bool range_limited; /* it is the largest tested and the curve still rose */
 	char reason[400];
 	char reach[200]; /* for which numbers of clients it holds; "" when not tried */
+	struct sz_users_advice users;
 	struct sz_memory_budget memory;
 	bool incomparable;      /* undisturbed windows that share no block */
 	bool knob_does_nothing; /* as many workers at every setting */
@@ -209,8 +228,8 @@ struct sz_sweep {
 	char url[512];
 	unsigned clients;
 	bool connect_burst;
-	unsigned burst; /* requests that a user sends at once; 0: a closed loop */
-	unsigned users;
+	unsigned burst;              /* requests that a user sends at once; 0: a closed loop */
+	unsigned users, users_least; /* settings are compared at the first, the larger */
 	uint64_t seed;
 	unsigned least; /* recommend no fewer workers */
 

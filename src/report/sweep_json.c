@@ -169,6 +169,30 @@ static json_t *recommendation(const struct sz_sweep *sweep)
 	return object;
 }
 
+/* From how many users on more workers pay; null when that was not asked. */
+static json_t *users(const struct sz_sweep *sweep)
+{
+	const struct sz_users_advice *advice = &sweep->advice.users;
+	if (!advice->text[0])
+		return json_null();
+	json_t *rows = json_array();
+	for (size_t i = 0; i < advice->count; i++) {
+		const struct sz_json_field slowest[] = {
+			{"smallest", advice->row[i].smallest_ms},
+			{"recommended", advice->row[i].recommended_ms},
+		};
+		json_array_append_new(rows,
+				      json_pack("{s:o, s:o}", "users",
+						sz_json_count(advice->row[i].users),
+						"slowest_ttfb_ms",
+						sz_json_numbers(slowest, SZ_ARRAY_LEN(slowest))));
+	}
+	return json_pack("{s:o, s:s, s:{s:i}, s:o}", "from",
+			 advice->from ? sz_json_count(advice->from) : json_null(), "text",
+			 advice->text, "smallest", "workers",
+			 (int)sweep->setting[advice->smallest].workers, "rows", rows);
+}
+
 static json_t *limit(const struct sz_advice *advice)
 {
 	json_t *evidence = json_array();
@@ -244,6 +268,7 @@ void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out)
 			    sz_json_number(sweep->client_ceiling_rps));
 	json_object_set_new(document, "settings", settings);
 	json_object_set_new(document, "recommendation", recommendation(sweep));
+	json_object_set_new(document, "users", users(sweep));
 	json_object_set_new(document, "memory_budget", memory_budget(&sweep->advice.memory));
 	json_object_set_new(document, "limit", limit(&sweep->advice));
 	json_object_set_new(document, "warnings", warnings(&sweep->advice));

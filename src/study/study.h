@@ -51,7 +51,9 @@ struct sz_sweep_config {
 	struct sz_url ready_url;
 	uint64_t ready_timeout_ns, stop_timeout_ns;
 	size_t rounds;            /* of a window of bursts (load.arrivals) */
-	unsigned burst, users;    /* load.clients is their product; 0: a closed loop */
+	unsigned burst;           /* requests of a user at once; 0: a closed loop */
+	struct sz_settings users; /* of bursts; settings are compared at the largest, of which
+				   * load.clients is `burst` times as much */
 	uint64_t window_ns;       /* least length of a window */
 	bool ascent_only;         /* one window each, no repeats: a first answer */
 	unsigned budget_windows;  /* no further round begins after so many windows … */
@@ -90,7 +92,9 @@ int sz_sweep_describe(const struct sz_sweep_config *config, struct sz_sweep *swe
  *    order, with fresh starts, and of untested counts that could change it,
  *    until the answer is decided, the budget is spent, or the user has enough.
  * 4. The finalists with twice the clients: how far does the answer carry.
- * 5. The recommended one soaked under load, when asked for: what memory grows to.
+ * 5. Bursts of fewer users, when asked for, at the smallest feasible setting and
+ *    the recommended one: from how many users on do more workers pay.
+ * 6. The recommended one soaked under load, when asked for: what memory grows to.
  *
  * A service that is not our child is changed by the apply command instead of
  * started, never signalled, and put back by undo at the end, whatever happened.

@@ -16,6 +16,7 @@
 #include "os/limits.h"
 #include "stat/shuffle.h"
 #include "study/ceiling.h"
+#include "study/users.h"
 #include "study/visit.h"
 
 #define GAINS_NOTHING 1.03 /* the ratio of throughput below which a step gained nothing */
@@ -73,11 +74,10 @@ static void note_text(char *out, size_t size, const char *text)
 enum went { WENT_WELL, WENT_WRONG, WENT_NO_FURTHER };
 
 /* WENT_WRONG: the setting is not feasible, and that is noted. */
-static enum went go(struct run *run, size_t setting, enum sz_purpose purpose)
+static enum went follow(struct run *run, const struct sz_visit_plan *plan)
 {
-	const struct sz_visit_plan plan = {setting, run->block, purpose};
-	struct sz_setting *noted = &run->sweep->setting[setting];
-	if (sz_visit_setting(run->config, run->sweep, &plan, run->err) == 0) {
+	struct sz_setting *noted = &run->sweep->setting[plan->setting];
+	if (sz_visit_setting(run->config, run->sweep, plan, run->err) == 0) {
 		record(run, true);
 		return WENT_WELL;
 	}
@@ -92,11 +92,17 @@ static enum went go(struct run *run, size_t setting, enum sz_purpose purpose)
 		return WENT_NO_FURTHER;
 	}
 	/* What did work before must not be lost by one bad start. */
-	if (purpose == SZ_FOR_ASCENT) {
+	if (plan->purpose == SZ_FOR_ASCENT) {
 		note_text(noted->failure, sizeof(noted->failure), run->err->message);
 		record(run, false);
 	}
 	return WENT_WRONG;
+}
+
+static enum went go(struct run *run, size_t setting, enum sz_purpose purpose)
+{
+	const struct sz_visit_plan plan = {setting, run->block, purpose, 0};
+	return follow(run, &plan);
 }
 
 /* --- the ascent --- */
@@ -248,7 +254,7 @@ static enum went try_twice_the_clients(struct run *run)
 {
 	const struct sz_sweep *sweep = run->sweep;
 	size_t chosen = sweep->advice.setting;
-	if (!sweep->advice.recommended || run->config->load.clients > SZ_LOAD_CLIENTS_MAX / 2 ||
+	if (!sweep->advice.recommended || sweep->clients > SZ_LOAD_CLIENTS_MAX / 2 ||
 	    budget_is_spent(run))
 		return WENT_WELL;
 	run->block++;
@@ -256,6 +262,19 @@ static enum went try_twice_the_clients(struct run *run)
 		return WENT_NO_FURTHER;
 	size_t larger = next_larger(sweep, chosen);
 	return larger == chosen ? WENT_WELL : go_twice(run, larger);
+}
+
+static enum went try_fewer_users(struct run *run)
+{
+	struct sz_visit_plan plan;
+	unsigned block = run->block + 1;
+	while (!budget_is_spent(run) && sz_plan_fewer_users(run->config, run->sweep, &plan)) {
+		plan.block = run->block = block;
+		enum went went = follow(run, &plan);
+		if (went != WENT_WELL)
+			return went;
+	}
+	return WENT_WELL;
 }
 
 /* Outside the budget: it was asked for. */
@@ -277,7 +296,10 @@ static void describe_load(const struct sz_sweep_config *config, struct sz_sweep 
 	size_t used = 0;
 	sweep->clients = config->load.clients;
 	sweep->burst = config->burst;
-	sweep->users = config->users;
+	if (config->burst) {
+		sweep->users = config->users.value[config->users.count - 1];
+		sweep->users_least = config->users.value[0];
+	}
 	sweep->connect_burst = config->load.connect == SZ_CONNECT_BURST;
 	snprintf(sweep->url, sizeof(sweep->url), "http://%s%.200s",
 		 sz_url_host_header(&config->load.url, host), config->load.url.target);
@@ -361,7 +383,8 @@ static enum went calibrate(struct run *run)
 static enum went measure_all(struct run *run)
 {
 	struct sz_sweep *sweep = run->sweep;
-	static enum went (*const stages[])(struct run *) = {race, try_twice_the_clients, soak};
+	static enum went (*const stages[])(struct run *) = {race, try_twice_the_clients,
+							    try_fewer_users, soak};
 	enum went went = ascend(run);
 	if (sz_advise_sweep(sweep, run->err) < 0 || went == WENT_NO_FURTHER)
 		return WENT_NO_FURTHER;

@@ -249,6 +249,13 @@ static int visit(struct here *here, struct sz_err *err)
 	return status;
 }
 
+static unsigned clients_of(const struct sz_sweep *sweep, const struct sz_visit_plan *plan)
+{
+	if (plan->users)
+		return sweep->burst * plan->users;
+	return sweep->clients * (plan->purpose == SZ_FOR_TWICE ? 2 : 1);
+}
+
 int sz_visit_setting(const struct sz_sweep_config *config, struct sz_sweep *sweep,
 		     const struct sz_visit_plan *plan, struct sz_err *err)
 {
@@ -259,7 +266,7 @@ int sz_visit_setting(const struct sz_sweep_config *config, struct sz_sweep *swee
 	here.visit->setting = plan->setting;
 	here.visit->block = plan->block;
 	here.visit->purpose = plan->purpose;
-	here.visit->clients = config->load.clients * (plan->purpose == SZ_FOR_TWICE ? 2 : 1);
+	here.visit->clients = clients_of(sweep, plan);
 	if (visit(&here, err) == 0) {
 		here.visit->done = true;
 		return 0;

@@ -218,6 +218,38 @@ static void a_sick_run_is_not_trusted(void **state)
 	assert_non_null(strstr(judgement.reasons[4], "shorter than 3 times"));
 }
 
+static void from_how_many_users(void **state)
+{
+	(void)state;
+	struct sz_sweep sweep;
+	sz_autobuf struct sz_buf json = {0}, text = {0};
+	fill_sweep(&sweep);
+	sz_report_sweep_json(&sweep, &json);
+	json_t *document = parse(&json);
+	assert_true(json_is_null(at(document, "users", NULL)));
+	json_decref(document);
+	sweep.advice.users = (struct sz_users_advice){
+		.from = 4,
+		.row = {{2, 20, SZ_NAN}, {4, 80, 40}},
+		.count = 2,
+		.text = "from 4 users on 2 workers pay",
+	};
+	json.len = 0;
+	sz_report_sweep_json(&sweep, &json);
+	sz_report_sweep_text(&sweep, &text);
+	assert_non_null(strstr(text.data, "Users         from 4 users on"));
+	assert_non_null(strstr(text.data, "users  1 worker  2 workers\n"));
+	assert_non_null(strstr(text.data, "    2   20.0 ms          –\n"));
+	document = parse(&json);
+	assert_int_equal(json_integer_value(at(document, "users", "from")), 4);
+	json_t *first = json_array_get(at(document, "users", "rows"), 0);
+	assert_int_equal(json_integer_value(at(first, "users", NULL)), 2);
+	assert_true(json_number_value(at(first, "slowest_ttfb_ms", "smallest")) == 20);
+	assert_true(json_is_null(at(first, "slowest_ttfb_ms", "recommended")));
+	json_decref(document);
+	sz_sweep_fini(&sweep);
+}
+
 static void another_body_is_told(void **state)
 {
 	(void)state;
@@ -322,6 +354,7 @@ int main(void)
 		cmocka_unit_test(nothing_measured_is_null_everywhere),
 		cmocka_unit_test(load_views_with_few_samples),
 		cmocka_unit_test(a_sick_run_is_not_trusted),
+		cmocka_unit_test(from_how_many_users),
 		cmocka_unit_test(another_body_is_told),
 		cmocka_unit_test(burst_views),
 		cmocka_unit_test(bursts_that_say_little),
