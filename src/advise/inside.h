@@ -16,6 +16,8 @@ static inline double sz_delta(const struct sz_sweep *sweep)
 {
 	return sweep->burst ? SZ_TAIL_DELTA : SZ_DELTA;
 }
+/* More workers pay when they take more than 15 % off the slowest first byte. */
+#define SZ_PAYS_DELTA 0.15
 #define SZ_CONFIDENCE 0.95
 /* A window that was repeated this often, always with the same result, counts
  * as decided where no comparison is needed. */
@@ -89,6 +91,9 @@ bool sz_smallest_is_enough(const struct sz_sweep *sweep);
 
 /* What the windows with twice the clients say of the recommendation. */
 void sz_judge_reach(struct sz_sweep *sweep);
+
+/* What the bursts of fewer users say of it. */
+void sz_judge_users(struct sz_sweep *sweep);
 
 /* Pairs of windows that are wanted to tell before from after; and of which no
  * more are looked at. */

@@ -27,7 +27,8 @@ static void judge_errors(struct sz_setting *setting)
 	if (window->stale > window->errors)
 		snprintf(how, sizeof(how), ": kept-alive connections were closed instead");
 	else if (window->error_status)
-		snprintf(how, sizeof(how), ": the service answers %d", window->error_status);
+		snprintf(how, sizeof(how), ": the service answers %d%s", window->error_status,
+			 window->error_status < 400 ? " without the expected text" : "");
 	snprintf(setting->why_infeasible, sizeof(setting->why_infeasible),
 		 "%.0f of %.0f requests failed%s", failed, attempts, how);
 }
@@ -293,6 +294,7 @@ int sz_advise_sweep(struct sz_sweep *sweep, struct sz_err *err)
 	sz_confirm(sweep);
 	sz_classify_limit(sweep);
 	withdraw_if_uneven(sweep);
+	sz_judge_users(sweep);
 	sz_weigh_memory(sweep);
 	sz_warn_all(sweep);
 	return 0;

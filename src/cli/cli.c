@@ -40,6 +40,13 @@ int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bo
 	return sz_err_hint(err, "if the service is yours to load, add --i-own-this-target");
 }
 
+int sz_cli_fill_expected(const char *text, struct sz_load_config *config, struct sz_err *err)
+{
+	if (!text || sz_match_init(&config->expected, text, err) == 0)
+		return 0;
+	return sz_err_wrap(err, "--expect-body");
+}
+
 int sz_cli_sweep_exit(const struct sz_sweep *sweep)
 {
 	static const int codes[] = {

@@ -40,6 +40,9 @@ int sz_cli_print(const struct sz_buf *view, struct sz_err *err);
 int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bool owned,
 			struct sz_err *err);
 
+/* What --expect-body asks for; NULL: nothing. 0 or -1. */
+int sz_cli_fill_expected(const char *text, struct sz_load_config *config, struct sz_err *err);
+
 /* sz_sweep_run() with its plan and progress on stderr: one line per finished
  * setting, and on a terminal a live line of what goes on now. */
 int sz_cli_sweep(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err);

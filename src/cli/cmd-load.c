@@ -18,6 +18,7 @@ struct load_options {
 	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;
 	uint64_t burst, rounds, users, every_ns;
 	int connect;
+	const char *expect_body;
 	bool json, owned;
 };
 
@@ -39,6 +40,9 @@ static const struct sz_opt load_options[] = {
 	 .help = "open connections one after the other's first answer, or all at once"},
 	{"reconnect-every", SZ_OPT_COUNT, AT(reconnect_every), .arg = "N", .max = 1000000000,
 	 .fallback = "0", .help = "responses before a client opens a new connection; 0: never"},
+	{"expect-body", SZ_OPT_TEXT, AT(expect_body), .arg = "TEXT",
+	 .help = "what a good answer holds: one without it, such as an error page with status 200, "
+		 "has failed"},
 	{"burst", SZ_OPT_COUNT, AT(burst), .arg = "K", .max = SZ_LOAD_CLIENTS_MAX,
 	 .help = "instead of the closed loop, rounds in which every user sends K requests at "
 		 "once, each on its own connection; --clients and --duration are not used"},
@@ -85,7 +89,8 @@ static int fill_config(const struct load_options *options, const char *url,
 		.timeout_ns = options->timeout_ns,
 		.warmup_ns = options->warmup_ns,
 	};
-	if (sz_url_parse(url, &config->url, err) < 0)
+	if (sz_url_parse(url, &config->url, err) < 0 ||
+	    sz_cli_fill_expected(options->expect_body, config, err) < 0)
 		return -1;
 	if (!config->url.host[0]) {
 		sz_err_set(err, SZ_USAGE, 0, "'%.80s' names no host", url);

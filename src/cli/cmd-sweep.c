@@ -14,10 +14,10 @@
 #include "report/report.h"
 
 struct sweep_options {
-	struct sz_settings workers, documented;
+	struct sz_settings workers, documented, users;
 	uint64_t current, least, need, budget_windows, budget_ns, soak_ns, seed;
-	const char *url, *ready;
-	uint64_t port, clients, burst, users, rounds, reconnect_every;
+	const char *url, *expect_body, *ready;
+	uint64_t port, clients, burst, rounds, reconnect_every;
 	int connect;
 	uint64_t timeout_ns, warmup_ns, window_ns, ready_timeout_ns, stop_timeout_ns;
 	struct sz_texts env;
@@ -46,13 +46,16 @@ static const struct sz_opt sweep_options[] = {
 	{"env", SZ_OPT_TEXTS, AT(env), .arg = "NAME=VALUE",
 	 .help = "set an environment variable of the service; {workers} and {port} work here too; "
 		 "may be repeated"},
-	{"clients", SZ_OPT_COUNT, AT(clients), .arg = "N", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
-	 .fallback = "50", .help = "clients, each with one request in flight"},
+	{"clients", SZ_OPT_COUNT, AT(clients), .arg = "N|knee", .word = "knee", .min = 1,
+	 .max = SZ_LOAD_CLIENTS_MAX, .fallback = "50",
+	 .help = "clients, each with one request in flight; knee: as many as the largest count of "
+		 "--workers gains from, found by doubling"},
 	{"burst", SZ_OPT_COUNT, AT(burst), .arg = "K", .max = SZ_LOAD_CLIENTS_MAX, .fallback = "0",
 	 .help = "instead of the closed loop, rounds in which every user sends K requests at once: "
 		 "compares the slowest first byte; --clients is not used"},
-	{"users", SZ_OPT_COUNT, AT(users), .arg = "U", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
-	 .fallback = "1", .help = "users whose bursts come at the same instant"},
+	{"users", SZ_OPT_SETTINGS, AT(users), .arg = "LIST", .fallback = "1",
+	 .help = "users whose bursts come at the same instant: settings are compared at the most, "
+		 "and fewer (1..8 is walked by doubling) tell from how many on more workers pay"},
 	{"rounds", SZ_OPT_COUNT, AT(rounds), .arg = "N", .min = 1, .max = SZ_LOAD_ROUNDS_MAX,
 	 .fallback = "20", .help = "rounds in a window of bursts"},
 	{"connect", SZ_OPT_CHOICE, AT(connect), .choices = connect_choices, .fallback = "paced",
@@ -62,6 +65,9 @@ static const struct sz_opt sweep_options[] = {
 	{"timeout", SZ_OPT_DURATION, AT(timeout_ns), .arg = "TIME", .min = SZ_NS_PER_MS,
 	 .max = 3600 * SZ_NS_PER_S, .fallback = "30s",
 	 .help = "a request that takes longer has failed"},
+	{"expect-body", SZ_OPT_TEXT, AT(expect_body), .arg = "TEXT",
+	 .help = "what a good answer holds: one without it, such as an error page with status 200, "
+		 "has failed"},
 	{"warmup", SZ_OPT_DURATION, AT(warmup_ns), .arg = "TIME", .max = 600 * SZ_NS_PER_S,
 	 .fallback = "500ms", .help = "least time under load before a window opens"},
 	{"window", SZ_OPT_DURATION, AT(window_ns), .arg = "TIME", .min = 100 * SZ_NS_PER_MS,
@@ -148,14 +154,26 @@ static int default_settings(const struct sz_os *os, struct sz_settings *settings
 	return sz_parse_settings(range, settings, err);
 }
 
-static int check_need(const struct sweep_options *options, struct sz_err *err)
+/* Of bursts: those of the most users. */
+static unsigned clients_of(const struct sweep_options *options)
 {
-	if (!options->need || !options->burst)
+	const struct sz_settings *users = &options->users;
+	return (unsigned)(options->burst ? options->burst * users->value[users->count - 1]
+					 : options->clients);
+}
+
+static int check_load(const struct sweep_options *options, struct sz_err *err)
+{
+	if (options->burst && options->need) {
+		sz_err_set(err, SZ_USAGE, 0,
+			   "--need and --burst exclude each other: requests per second "
+			   "are what a closed loop carries");
+		return sz_err_hint(err, "leave out one of them");
+	}
+	if (!options->burst || options->clients)
 		return 0;
-	sz_err_set(err, SZ_USAGE, 0,
-		   "--need and --burst exclude each other: requests per second "
-		   "are what a closed loop carries");
-	return sz_err_hint(err, "leave out one of them");
+	sz_err_set(err, SZ_USAGE, 0, "--burst and --clients knee exclude each other");
+	return sz_err_hint(err, "bursts have --users; leave out one of the two");
 }
 
 static int fill_config(const struct sweep_options *options, char *const *argv,
@@ -166,10 +184,9 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 		.env = options->env.item,
 		.workers = options->workers,
 		.burst = (unsigned)options->burst,
-		.users = (unsigned)options->users,
+		.users = options->users,
 		.rounds = options->burst ? options->rounds : 0,
-		.load = {.clients = (unsigned)(options->burst ? options->burst * options->users
-							      : options->clients),
+		.load = {.clients = clients_of(options),
 			 .arrivals = options->burst ? SZ_ARRIVALS_BURST : SZ_ARRIVALS_CLOSED,
 			 .pause_ns = SZ_LOAD_PAUSE_NS,
 			 .connect = (enum sz_connect_mode)options->connect,
@@ -192,7 +209,8 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 		.soak_ns = options->soak_ns,
 		.seed = options->seed,
 	};
-	if (check_need(options, err) < 0 || sz_os_init(&config->os, NULL, err) < 0)
+	if (check_load(options, err) < 0 || sz_os_init(&config->os, NULL, err) < 0 ||
+	    sz_cli_fill_expected(options->expect_body, &config->load, err) < 0)
 		return -1;
 	if (config->workers.count == 0 && default_settings(&config->os, &config->workers, err) < 0)
 		return -1;

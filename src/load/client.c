@@ -108,17 +108,29 @@ static void lose(struct sz_client *client, enum sz_outcome outcome, int errnum, 
 		back_off(client, now_ns);
 }
 
+/* The status is good, and so is the body. */
+static bool is_as_expected(struct sz_client *client)
+{
+	const struct sz_http1_response *response = &client->response;
+	struct sz_load_result *result = &client->load->result;
+	bool good = response->status >= 200 && response->status < 400;
+	bool other_body = good && response->sought && response->matched < response->sought->len;
+	if (client->counted && (!good || other_body)) {
+		result->error_status = response->status;
+		result->unexpected += other_body;
+	}
+	return good && !other_body;
+}
+
 static void complete(struct sz_client *client, uint64_t now_ns)
 {
 	const struct sz_http1_response *response = &client->response;
 	struct sz_load *load = client->load;
-	bool ok = response->status >= 200 && response->status < 400;
+	bool ok = is_as_expected(client);
 	client->answers++;
 	client->failures = 0;
 	if (!response->keep_alive)
 		client->peer_closed = true;
-	if (!ok && client->counted)
-		load->result.error_status = response->status;
 	sz_load_note_answer(load, client, ok, now_ns);
 	settle(client, ok ? SZ_OUTCOME_OK : SZ_OUTCOME_HTTP_ERROR, now_ns);
 	if (client->peer_closed || client->answers == load->config.reconnect_every ||
@@ -168,6 +180,8 @@ static void send_request(struct sz_client *client)
 	client->sent_bytes = 0;
 	client->first_byte_ns = 0;
 	sz_http1_response_init(&client->response, false);
+	if (load->config.expected.len)
+		client->response.sought = &load->config.expected;
 	client->counted = load->counting;
 	if (client->counted) {
 		load->result.attempts++;

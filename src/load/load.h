@@ -58,6 +58,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/match.h"
 #include "net/url.h"
 #include "stat/hist.h"
 
@@ -81,11 +82,14 @@ struct sz_load_config {
 	uint64_t reconnect_every; /* responses per connection; 0: as long as the server lets us */
 	uint64_t timeout_ns;      /* per request, and per connect */
 	uint64_t warmup_ns;       /* least time under full load before t0 */
+	/* What the body of a good answer holds, encoded as it is sent (no encoding is
+	 * asked for); all zero: anything. */
+	struct sz_match expected;
 };
 
 enum sz_outcome {
-	SZ_OUTCOME_OK,             /* 2xx or 3xx and the whole body */
-	SZ_OUTCOME_HTTP_ERROR,     /* any other final status */
+	SZ_OUTCOME_OK,             /* 2xx or 3xx and the whole body, which is as expected */
+	SZ_OUTCOME_HTTP_ERROR,     /* any other final status, or another body */
 	SZ_OUTCOME_PROTOCOL_ERROR, /* not HTTP, truncated, broken framing */
 	SZ_OUTCOME_SOCKET_ERROR,   /* errno while sending or receiving */
 	SZ_OUTCOME_TIMEOUT,
@@ -155,7 +159,8 @@ struct sz_load_result {
 	uint64_t body_bytes; /* of ok responses */
 	struct sz_load_error errors[SZ_LOAD_ERRORS_MAX];
 	size_t error_count;
-	int error_status;      /* of the last http_error; 0: none */
+	int error_status;      /* of the last http_error; 0: none. 2xx or 3xx: another body */
+	uint64_t unexpected;   /* of the http_errors, those with another body */
 	uint64_t errors_other; /* errors beyond the table's room */
 
 	/* From sending, in bursts from the scheduled instant. */

@@ -80,8 +80,9 @@ static int response_head(llhttp_t *llhttp)
 static int response_body(llhttp_t *llhttp, const char *bytes, size_t len)
 {
 	struct sz_http1_response *response = llhttp->data;
-	(void)bytes;
 	response->body_bytes += len;
+	if (response->sought)
+		response->matched = sz_match_feed(response->sought, response->matched, bytes, len);
 	return 0;
 }
 

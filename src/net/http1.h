@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/match.h"
+
 #define SZ_HTTP1_HEAD_MAX (64 * 1024)
 
 enum sz_http1_state {
@@ -41,6 +43,10 @@ struct sz_http1_response {
 	bool until_close;    /* the body ends when the connection closes */
 	uint64_t body_bytes; /* decoded body bytes so far */
 	const char *why;     /* static text when BAD */
+	/* Set after init() by who wants to know whether the body holds a text;
+	 * borrowed until the message ends. */
+	const struct sz_match *sought;
+	size_t matched; /* as of sz_match_feed() */
 	/* own */
 	bool head_request;
 	struct sz_http1_parser parser;

@@ -25,9 +25,12 @@
 
 static const struct sz_column run_columns[] = {
 	SWEEP(clients, UNSIGNED),
+	SWEEP(knee_workers, UNSIGNED),
+	SWEEP(knee_gain_ratio, REAL),
 	SWEEP(connect_burst, BOOL),
 	SWEEP(burst, UNSIGNED),
 	SWEEP(users, UNSIGNED),
+	SWEEP(users_least, UNSIGNED),
 	SWEEP(seed, COUNT),
 	SWEEP(least, UNSIGNED),
 	SWEEP(need_rps, COUNT),

@@ -48,7 +48,8 @@ struct sz_window {
 	uint64_t sent, ok, errors; /* requests of the window; errors: sent but not ok, and
 				    * connects that failed; stale and unfinished apart */
 	uint64_t unfinished, stale;
-	int error_status;      /* of the last HTTP error; 0: none */
+	int error_status;      /* of the last HTTP error; 0: none; 2xx or 3xx: another body than
+				* the expected one */
 	double throughput_rps; /* ok only */
 	/* By this settings are compared, more is better: req/s, or for bursts rounds
 	 * per second of the slowest first byte. */
@@ -107,6 +108,7 @@ enum sz_purpose {
 	SZ_FOR_SOAK,    /* the recommended one for minutes: what memory grows to */
 	SZ_FOR_CONTROL, /* several windows without a restart: what age and a warm cache do */
 	SZ_FOR_CONNECT, /* connections opened the other way, paced or all at once */
+	SZ_FOR_USERS,   /* a burst of fewer users: from how many on do more workers pay */
 };
 
 /* One fresh start of the service at a setting, and its window. */
@@ -212,6 +214,23 @@ struct sz_confirmation {
 	double low, high; /* 95 %; NaN with one pair */
 };
 
+/* A burst of so many users at two settings: how long the slowest first byte
+ * takes, median over the rounds; NaN: not known from an undisturbed window. */
+struct sz_users_row {
+	unsigned users;
+	double smallest_ms, recommended_ms;
+};
+
+/* From how many users on more workers pay: where the recommended setting is
+ * faster than the smallest feasible one by more than 15 %, and stays so. */
+struct sz_users_advice {
+	size_t smallest;                          /* index of that setting */
+	unsigned from;                            /* 0: not even for the most users */
+	struct sz_users_row row[SZ_SETTINGS_MAX]; /* ascending users */
+	size_t count;
+	char text[300]; /* all that in words; "" when one number of users was asked for */
+};
+
 /* What advise/ concludes. */
 struct sz_advice {
 	enum sz_status status;
@@ -221,6 +240,7 @@ struct sz_advice {
 	bool range_limited; /* it is the largest tested and the curve still rose */
 	char reason[400];
 	char reach[200]; /* for which numbers of clients it holds; "" when not tried */
+	struct sz_users_advice users;
 	struct sz_memory_budget memory;
 	struct sz_confirmation confirmation;
 	double control_ratio; /* the last window without a restart over the first; NaN */
@@ -252,10 +272,13 @@ struct sz_sweep {
 	char command[512];      /* as given, for people */
 	char undo_failure[300]; /* the service was not put back as it was; "" when it was */
 	char url[512];
-	unsigned clients;
+	unsigned clients;       /* 0: not found yet */
+	unsigned knee_workers;  /* the clients are the knee of that setting; 0: they were given */
+	double knee_gain_ratio; /* what twice as many gained, as 0.004; NaN: there is no knee up to
+				 * these, the most that were tried */
 	bool connect_burst;
-	unsigned burst; /* requests that a user sends at once; 0: a closed loop */
-	unsigned users;
+	unsigned burst;              /* requests that a user sends at once; 0: a closed loop */
+	unsigned users, users_least; /* settings are compared at the first, the larger */
 	uint64_t seed;
 	unsigned least; /* recommend no fewer workers */
 	/* Recommend the smallest that carries so many requests/s, instead of the

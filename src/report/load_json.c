@@ -28,6 +28,7 @@ static json_t *counts(const struct sz_load_result *result)
 	for (int i = 0; i < SZ_OUTCOME_COUNT; i++)
 		json_object_set_new(object, sz_outcome_name((enum sz_outcome)i),
 				    sz_json_count(result->outcomes[i]));
+	json_object_set_new(object, "unexpected", sz_json_count(result->unexpected));
 	json_object_set_new(object, "uncounted", sz_json_count(result->uncounted));
 	return object;
 }

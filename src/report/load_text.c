@@ -60,6 +60,11 @@ static void put_counts(struct sz_buf *out, const struct sz_load_result *result)
 		sz_buf_printf(out, "; %llu connects failed",
 			      (unsigned long long)result->connect_failed);
 	sz_buf_puts(out, "\n");
+	if (result->unexpected) {
+		put_label(out, "");
+		sz_buf_printf(out, "%llu x %s: a good status without the expected text\n",
+			      (unsigned long long)result->unexpected, sz_phase_name(SZ_PHASE_BODY));
+	}
 	for (size_t i = 0; i < result->error_count; i++) {
 		const struct sz_load_error *error = &result->errors[i];
 		put_label(out, "");

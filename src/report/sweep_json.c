@@ -248,6 +248,30 @@ static json_t *neighbour(const struct sz_sweep *sweep, size_t index)
 			       : json_null());
 }
 
+/* From how many users on more workers pay; null when that was not asked. */
+static json_t *users(const struct sz_sweep *sweep)
+{
+	const struct sz_users_advice *advice = &sweep->advice.users;
+	if (!advice->text[0])
+		return json_null();
+	json_t *rows = json_array();
+	for (size_t i = 0; i < advice->count; i++) {
+		const struct sz_json_field slowest[] = {
+			{"smallest", advice->row[i].smallest_ms},
+			{"recommended", advice->row[i].recommended_ms},
+		};
+		json_array_append_new(rows,
+				      json_pack("{s:o, s:o}", "users",
+						sz_json_count(advice->row[i].users),
+						"slowest_ttfb_ms",
+						sz_json_numbers(slowest, SZ_ARRAY_LEN(slowest))));
+	}
+	return json_pack("{s:o, s:s, s:{s:i}, s:o}", "from",
+			 advice->from ? sz_json_count(advice->from) : json_null(), "text",
+			 advice->text, "smallest", "workers",
+			 (int)sweep->setting[advice->smallest].workers, "rows", rows);
+}
+
 static json_t *limit(const struct sz_advice *advice)
 {
 	json_t *evidence = json_array();
@@ -292,14 +316,24 @@ static json_t *warnings(const struct sz_advice *advice)
 	return array;
 }
 
+/* How the clients were found; null when they were given. */
+static json_t *knee(const struct sz_sweep *sweep)
+{
+	if (sweep->knee_workers == 0)
+		return json_null();
+	return json_pack("{s:i, s:o}", "workers", (int)sweep->knee_workers, "gain_ratio",
+			 sz_json_number(sweep->knee_gain_ratio));
+}
+
 static json_t *load(const struct sz_sweep *sweep)
 {
 	bool known = sweep->setting_count && sweep->setting[0].measured;
-	return json_pack("{s:s, s:i, s:s, s:o, s:s}", "mode", sweep->burst ? "burst" : "closed",
-			 "clients", (int)sweep->clients, "connect",
-			 sweep->connect_burst ? "burst" : "paced", "saturated",
-			 known ? json_boolean(sweep->advice.saturated) : json_null(), "url",
-			 sweep->url);
+	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:s}", "mode",
+			 sweep->burst ? "burst" : "closed", "clients",
+			 sweep->clients ? sz_json_count(sweep->clients) : json_null(), "knee",
+			 knee(sweep), "connect", sweep->connect_burst ? "burst" : "paced",
+			 "saturated", known ? json_boolean(sweep->advice.saturated) : json_null(),
+			 "url", sweep->url);
 }
 
 void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out)
@@ -335,6 +369,7 @@ void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out)
 			    json_pack("{s:o, s:o}", "larger",
 				      neighbour(sweep, sweep->advice.larger), "smaller",
 				      neighbour(sweep, sweep->advice.smaller)));
+	json_object_set_new(document, "users", users(sweep));
 	json_object_set_new(document, "memory_budget", memory_budget(&sweep->advice.memory));
 	json_object_set_new(document, "limit", limit(&sweep->advice));
 	json_object_set_new(document, "warnings", warnings(&sweep->advice));

@@ -13,7 +13,7 @@
 #include "base/table.h"
 #include "base/units.h"
 
-enum { CELL = 64, COLUMNS = 88 };
+enum { CELL = 64, COLUMNS = 88, INDENT = 14 };
 
 #define DASH "–"
 
@@ -235,12 +235,24 @@ static void put_tables(const struct sz_sweep *sweep, struct sz_buf *out)
 /* "Label   text", wrapped and hanging. */
 static void put_line(struct sz_buf *out, const char *label, const char *text)
 {
-	enum { INDENT = 14 };
 	size_t used = sz_text_columns(label);
 	sz_buf_puts(out, label);
 	sz_buf_repeat(out, ' ', used < INDENT ? INDENT - used : 1);
 	sz_buf_wrap(out, text, INDENT, COLUMNS);
 	sz_buf_puts(out, "\n");
+}
+
+static void put_clients(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	sz_buf_printf(out, "%u client%s", sweep->clients, sweep->clients == 1 ? "" : "s");
+	if (sweep->knee_workers && isnan(sweep->knee_gain_ratio))
+		sz_buf_printf(out, " (the most tried: %u workers still gained)",
+			      sweep->knee_workers);
+	else if (sweep->knee_workers)
+		sz_buf_printf(out, " (the knee of %u worker%s: %u gained %.1f %%)",
+			      sweep->knee_workers, sweep->knee_workers == 1 ? "" : "s",
+			      sweep->clients * 2, sweep->knee_gain_ratio * 100);
+	sz_buf_printf(out, ", each with one request in flight, on %s", sweep->url);
 }
 
 static void put_machine(const struct sz_sweep *sweep, struct sz_buf *out)
@@ -261,8 +273,7 @@ static void put_machine(const struct sz_sweep *sweep, struct sz_buf *out)
 		sz_buf_printf(&text, "%u user%s with %u requests at once each, on %s", sweep->users,
 			      sweep->users == 1 ? "" : "s", sweep->burst, sweep->url);
 	else
-		sz_buf_printf(&text, "%u clients, each with one request in flight, on %s",
-			      sweep->clients, sweep->url);
+		put_clients(sweep, &text);
 	if (!isnan(sweep->alone_latency_ms))
 		sz_buf_printf(&text, "; one client alone waits %s",
 			      sz_format_duration(wait, sweep->alone_latency_ms * 1e6));
@@ -398,6 +409,44 @@ static void put_compared(const struct sz_sweep *sweep, struct sz_buf *out)
 	}
 }
 
+/* A cell for the slowest first byte of a row at a setting. */
+static void put_ms_cell(struct sz_table *table, double ms)
+{
+	char cell[CELL];
+	put_ms(cell, ms);
+	sz_table_cell(table, cell);
+}
+
+static void put_workers_title(struct sz_table *table, unsigned workers)
+{
+	char title[CELL];
+	snprintf(title, sizeof(title), "%u worker%s", workers, workers == 1 ? "" : "s");
+	sz_table_cell(table, title);
+}
+
+/* The slowest first byte by users, at the smallest setting and the recommended. */
+static void put_users(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	const struct sz_users_advice *advice = &sweep->advice.users;
+	__attribute__((cleanup(sz_table_fini))) struct sz_table table;
+	sz_table_init(&table, 3);
+	if (advice->text[0])
+		put_line(out, "Users", advice->text);
+	if (advice->count == 0)
+		return;
+	sz_table_cell(&table, "users");
+	put_workers_title(&table, sweep->setting[advice->smallest].workers);
+	put_workers_title(&table, sweep->setting[sweep->advice.setting].workers);
+	for (size_t i = 0; i < advice->count; i++) {
+		char users[CELL];
+		snprintf(users, sizeof(users), "%u", advice->row[i].users);
+		sz_table_cell(&table, users);
+		put_ms_cell(&table, advice->row[i].smallest_ms);
+		put_ms_cell(&table, advice->row[i].recommended_ms);
+	}
+	sz_table_render(&table, INDENT, out);
+}
+
 /* How the memory grows with the count: a floor until it was soaked. */
 static void put_memory_budget(const struct sz_advice *advice, struct sz_buf *out)
 {
@@ -472,6 +521,7 @@ void sz_report_sweep_text(const struct sz_sweep *sweep, struct sz_buf *out)
 	put_recommendation(sweep, out);
 	put_alternatives(sweep, out);
 	put_compared(sweep, out);
+	put_users(sweep, out);
 	put_memory_budget(&sweep->advice, out);
 	put_start(sweep, out);
 	put_limit(&sweep->advice, out);

@@ -16,6 +16,7 @@ enum sz_step {
 	SZ_STEP_CALIBRATE, /* how fast can this client be at all */
 	SZ_STEP_START,     /* the service, at this setting */
 	SZ_STEP_ALONE,     /* one client alone */
+	SZ_STEP_KNEE,      /* a window on the way to the knee */
 	SZ_STEP_LOAD,      /* the window, its warm-up and its drain */
 	SZ_STEP_AGAIN,     /* the window was disturbed: once more */
 	SZ_STEP_STOP,
@@ -48,11 +49,14 @@ struct sz_sweep_config {
 	unsigned current;              /* what the user runs now; 0: not told */
 	unsigned least;                /* recommend no fewer; 0 or 1: no demand */
 	uint64_t need_rps;             /* recommend the smallest that carries it; 0: no demand */
-	struct sz_load_config load;    /* url, addr and all; the port is the service's */
+	struct sz_load_config load;    /* url, addr and all; the port is the service's;
+					* clients 0: as many as knee.h finds */
 	struct sz_url ready_url;
 	uint64_t ready_timeout_ns, stop_timeout_ns;
 	size_t rounds;            /* of a window of bursts (load.arrivals) */
-	unsigned burst, users;    /* load.clients is their product; 0: a closed loop */
+	unsigned burst;           /* requests of a user at once; 0: a closed loop */
+	struct sz_settings users; /* of bursts; settings are compared at the largest, of which
+				   * load.clients is `burst` times as much */
 	uint64_t window_ns;       /* least length of a window */
 	bool ascent_only;         /* one window each, no repeats: a first answer */
 	unsigned budget_windows;  /* no further round begins after so many windows … */
@@ -82,7 +86,7 @@ int sz_sweep_describe(const struct sz_sweep_config *config, struct sz_sweep *swe
 
 /* Sweep one knob and conclude (advise/):
  *
- * 1. Calibrate the client.
+ * 1. Calibrate the client, and find the number of clients when it is not given.
  * 2. Ascend: one window per setting, with a fresh start of the service. Ends
  *    early after two steps in a row that each gained less than 3 %, at twice
  *    the cores or more; documented and current counts are tried all the same.
@@ -94,9 +98,11 @@ int sz_sweep_describe(const struct sz_sweep_config *config, struct sz_sweep *swe
  *    enough to tell before from after.
  * 4. The finalists with twice the clients: how far does the answer carry; and
  *    with connections opened the other way, where that can matter.
- * 5. The recommended one for several windows without a restart: what a warm
+ * 5. Bursts of fewer users, when asked for, at the smallest feasible setting and
+ *    the recommended one: from how many users on do more workers pay.
+ * 6. The recommended one for several windows without a restart: what a warm
  *    cache is worth, or age costs.
- * 6. The recommended one soaked under load, when asked for: what memory grows to.
+ * 7. The recommended one soaked under load, when asked for: what memory grows to.
  *
  * A service that is not our child is changed by the apply command instead of
  * started, never signalled, and put back by undo at the end, whatever happened.

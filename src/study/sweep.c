@@ -16,6 +16,8 @@
 #include "os/limits.h"
 #include "stat/shuffle.h"
 #include "study/ceiling.h"
+#include "study/knee.h"
+#include "study/users.h"
 #include "study/visit.h"
 
 #define GAINS_NOTHING 1.03 /* the ratio of throughput below which a step gained nothing */
@@ -36,6 +38,8 @@ void sz_sweep_estimate_s(const struct sz_sweep_config *config, double *least_s, 
 	double warmup_s = sz_ns_to_s(config->load.warmup_ns);
 	*least_s = settings * (1.0 + warmup_s + sz_ns_to_s(config->window_ns)) + 2.0;
 	*most_s = settings * (4.0 + warmup_s + sz_ns_to_s(sz_window_max_ns(config))) + 6.0;
+	if (config->load.clients == 0)
+		sz_knee_estimate_s(config, least_s, most_s);
 }
 
 /* --- the record --- */
@@ -73,11 +77,10 @@ static void note_text(char *out, size_t size, const char *text)
 enum went { WENT_WELL, WENT_WRONG, WENT_NO_FURTHER };
 
 /* WENT_WRONG: the setting is not feasible, and that is noted. */
-static enum went go(struct run *run, size_t setting, enum sz_purpose purpose)
+static enum went follow(struct run *run, const struct sz_visit_plan *plan)
 {
-	const struct sz_visit_plan plan = {setting, run->block, purpose};
-	struct sz_setting *noted = &run->sweep->setting[setting];
-	if (sz_visit_setting(run->config, run->sweep, &plan, run->err) == 0) {
+	struct sz_setting *noted = &run->sweep->setting[plan->setting];
+	if (sz_visit_setting(run->config, run->sweep, plan, run->err) == 0) {
 		record(run, true);
 		return WENT_WELL;
 	}
@@ -92,11 +95,17 @@ static enum went go(struct run *run, size_t setting, enum sz_purpose purpose)
 		return WENT_NO_FURTHER;
 	}
 	/* What did work before must not be lost by one bad start. */
-	if (purpose == SZ_FOR_ASCENT) {
+	if (plan->purpose == SZ_FOR_ASCENT) {
 		note_text(noted->failure, sizeof(noted->failure), run->err->message);
 		record(run, false);
 	}
 	return WENT_WRONG;
+}
+
+static enum went go(struct run *run, size_t setting, enum sz_purpose purpose)
+{
+	const struct sz_visit_plan plan = {setting, run->block, purpose, 0};
+	return follow(run, &plan);
 }
 
 /* --- the ascent --- */
@@ -261,7 +270,7 @@ static enum went try_finalists(struct run *run, enum sz_purpose purpose)
 
 static enum went try_twice_the_clients(struct run *run)
 {
-	if (run->config->load.clients > SZ_LOAD_CLIENTS_MAX / 2)
+	if (run->sweep->clients > SZ_LOAD_CLIENTS_MAX / 2)
 		return WENT_WELL;
 	return try_finalists(run, SZ_FOR_TWICE);
 }
@@ -286,6 +295,19 @@ static enum went try_without_restart(struct run *run)
 	return go_once(run, advice->setting, SZ_FOR_CONTROL);
 }
 
+static enum went try_fewer_users(struct run *run)
+{
+	struct sz_visit_plan plan;
+	unsigned block = run->block + 1;
+	while (!budget_is_spent(run) && sz_plan_fewer_users(run->config, run->sweep, &plan)) {
+		plan.block = run->block = block;
+		enum went went = follow(run, &plan);
+		if (went != WENT_WELL)
+			return went;
+	}
+	return WENT_WELL;
+}
+
 /* Outside the budget: it was asked for. */
 static enum went soak(struct run *run)
 {
@@ -303,7 +325,10 @@ static void describe_load(const struct sz_sweep_config *config, struct sz_sweep 
 	size_t used = 0;
 	sweep->clients = config->load.clients;
 	sweep->burst = config->burst;
-	sweep->users = config->users;
+	if (config->burst) {
+		sweep->users = config->users.value[config->users.count - 1];
+		sweep->users_least = config->users.value[0];
+	}
 	sweep->connect_burst = config->load.connect == SZ_CONNECT_BURST;
 	snprintf(sweep->url, sizeof(sweep->url), "http://%s%.200s",
 		 sz_url_host_header(&config->load.url, host), config->load.url.target);
@@ -385,13 +410,29 @@ static enum went calibrate(struct run *run)
 	return WENT_NO_FURTHER;
 }
 
+/* Unless they were given, or a run that is resumed has found them. */
+static enum went find_clients(struct run *run)
+{
+	struct sz_sweep *sweep = run->sweep;
+	if (sweep->clients)
+		return WENT_WELL;
+	if (sz_find_knee(run->config, sweep, run->err) == 0) {
+		record(run, false);
+		return WENT_WELL;
+	}
+	sweep->interrupted = run->err->code == SZ_INTERRUPTED;
+	return WENT_NO_FURTHER;
+}
+
 static enum went measure_all(struct run *run)
 {
 	struct sz_sweep *sweep = run->sweep;
 	static enum went (*const stages[])(struct run *) = {race, try_twice_the_clients,
-							    try_other_connects, try_without_restart,
-							    soak};
-	enum went went = ascend(run);
+							    try_other_connects, try_fewer_users,
+							    try_without_restart, soak};
+	enum went went = find_clients(run);
+	if (went == WENT_WELL)
+		went = ascend(run);
 	if (sz_advise_sweep(sweep, run->err) < 0 || went == WENT_NO_FURTHER)
 		return WENT_NO_FURTHER;
 	sz_sweep_report(run->config, sweep, SZ_STEP_FIRST_ANSWER, 0, 0);

@@ -500,6 +500,25 @@ static void reach_is_told(void **state)
 	}
 }
 
+/* An error page with status 200 is told from other errors. */
+static void another_body_is_no_answer(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 49.6, 1008, 1008, 1.0}, {2, 98.4, 508, 507, 1.98}};
+	struct sz_sweep sweep;
+	FILL(&sweep, 2, 20.1, rows);
+	sweep.visits[1].window.errors = 200;
+	sweep.visits[1].window.error_status = 200;
+	advise(&sweep);
+	assert_int_equal(sweep.setting[1].verdict, SZ_INFEASIBLE);
+	assert_non_null(
+		strstr(sweep.setting[1].why_infeasible, "answers 200 without the expected text"));
+	sweep.visits[1].window.error_status = 500;
+	advise(&sweep);
+	assert_null(strstr(sweep.setting[1].why_infeasible, "expected"));
+	sz_sweep_fini(&sweep);
+}
+
 /* The published burst: 14 requests at once, a plateau from 4 on, and a fall. */
 static void bursts_are_compared_by_their_slowest(void **state)
 {
@@ -723,6 +742,7 @@ int main(void)
 		cmocka_unit_test(speed_drift_is_taken_out_of_costs),
 		cmocka_unit_test(connecting_otherwise_is_told),
 		cmocka_unit_test(more_than_the_cores_is_told),
+		cmocka_unit_test(another_body_is_no_answer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

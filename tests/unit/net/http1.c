@@ -155,6 +155,41 @@ static void responses_at_every_boundary(void **state)
 	}
 }
 
+/* Whether the body holds "aab": the frame is no part of it, and neither is the
+ * next message. */
+static void sought_text_at_every_boundary(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		bool holds;
+	} cases[] = {
+		{OK_HEAD "Content-Length: 4\r\n\r\naaab", true},
+		{OK_HEAD "Content-Length: 4\r\n\r\naacb", false},
+		{OK_HEAD "Content-Length: 3\r\n\r\naaaaab", false},
+		{OK_HEAD "X: aab\r\nContent-Length: 0\r\n\r\n", false},
+		{CHUNKED "2\r\naa\r\n2\r\nab\r\n0\r\n\r\n", true},
+		{CHUNKED "1;aab\r\na\r\n1\r\nb\r\n0\r\nX: aab\r\n\r\n", false},
+		{"HTTP/1.0 200 OK\r\n\r\nxaaab", true},
+		{"HTTP/1.0 200 OK\r\n\r\nxaaaa", false},
+	};
+	struct sz_match match;
+	assert_int_equal(sz_match_init(&match, "aab", NULL), 0);
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
+		size_t len = strlen(cases[i].text);
+		for (size_t cut = 1; cut <= len; cut++) {
+			struct sz_http1_response response;
+			size_t total;
+			sz_http1_response_init(&response, false);
+			assert_int_equal(response.matched, 0);
+			response.sought = &match;
+			feed_response(&response, cases[i].text, len, cut, cut == 1 ? 1 : len,
+				      &total);
+			assert_int_equal(response.matched == match.len, cases[i].holds);
+		}
+	}
+}
+
 /* A complete framed response that loses its end is truncated, wherever. */
 static void truncated_responses(void **state)
 {
@@ -387,6 +422,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(responses_at_every_boundary),
+		cmocka_unit_test(sought_text_at_every_boundary),
 		cmocka_unit_test(truncated_responses),
 		cmocka_unit_test(moved_between_feeds),
 		cmocka_unit_test(head_limits),

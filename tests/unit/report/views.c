@@ -263,6 +263,63 @@ static void a_sick_run_is_not_trusted(void **state)
 	assert_non_null(strstr(judgement.reasons[4], "shorter than 3 times"));
 }
 
+static void from_how_many_users(void **state)
+{
+	(void)state;
+	struct sz_sweep sweep;
+	sz_autobuf struct sz_buf json = {0}, text = {0};
+	fill_sweep(&sweep);
+	sz_report_sweep_json(&sweep, &json);
+	json_t *document = parse(&json);
+	assert_true(json_is_null(at(document, "users", NULL)));
+	json_decref(document);
+	sweep.advice.users = (struct sz_users_advice){
+		.from = 4,
+		.row = {{2, 20, SZ_NAN}, {4, 80, 40}},
+		.count = 2,
+		.text = "from 4 users on 2 workers pay",
+	};
+	json.len = 0;
+	sz_report_sweep_json(&sweep, &json);
+	sz_report_sweep_text(&sweep, &text);
+	assert_non_null(strstr(text.data, "Users         from 4 users on"));
+	assert_non_null(strstr(text.data, "users  1 worker  2 workers\n"));
+	assert_non_null(strstr(text.data, "    2   20.0 ms          –\n"));
+	document = parse(&json);
+	assert_int_equal(json_integer_value(at(document, "users", "from")), 4);
+	json_t *first = json_array_get(at(document, "users", "rows"), 0);
+	assert_int_equal(json_integer_value(at(first, "users", NULL)), 2);
+	assert_true(json_number_value(at(first, "slowest_ttfb_ms", "smallest")) == 20);
+	assert_true(json_is_null(at(first, "slowest_ttfb_ms", "recommended")));
+	json_decref(document);
+	sz_sweep_fini(&sweep);
+}
+
+static void another_body_is_told(void **state)
+{
+	(void)state;
+	const struct sz_load_config config = {.clients = 1};
+	sz_autofree struct sz_load_result *result = calloc(1, sizeof(*result));
+	sz_autobuf struct sz_buf json = {0}, text = {0};
+	struct sz_load_judgement judgement;
+	struct sz_load_report report = {.judgement = &judgement,
+					.config = &config,
+					.users = 1,
+					.result = result};
+	result->duration_ns = 1000000000;
+	result->clients_answered = 1;
+	result->attempts = result->sent = result->outcomes[SZ_OUTCOME_HTTP_ERROR] = 9;
+	result->unexpected = 7;
+	sz_load_judge(&config, result, &judgement);
+	sz_report_load_json(&report, &json);
+	sz_report_load_text(&report, &text);
+	assert_non_null(strstr(text.data, "7 x body: a good status without the expected text"));
+	json_t *document = parse(&json);
+	assert_int_equal(json_integer_value(at(document, "counts", "unexpected")), 7);
+	assert_int_equal(json_integer_value(at(document, "counts", "http_error")), 9);
+	json_decref(document);
+}
+
 static void burst_views(void **state)
 {
 	(void)state;
@@ -343,6 +400,8 @@ int main(void)
 		cmocka_unit_test(nothing_measured_is_null_everywhere),
 		cmocka_unit_test(load_views_with_few_samples),
 		cmocka_unit_test(a_sick_run_is_not_trusted),
+		cmocka_unit_test(from_how_many_users),
+		cmocka_unit_test(another_body_is_told),
 		cmocka_unit_test(burst_views),
 		cmocka_unit_test(bursts_that_say_little),
 	};
