@@ -34,12 +34,12 @@ static void push_free(struct sz_open *open, struct sz_client *client)
 static struct sz_client *pop_free(struct sz_open *open)
 {
 	struct sz_client *client = open->first_free;
-	if (!client)
-		return NULL;
-	open->first_free = client->next_free;
+	if (client) {
+		open->first_free = client->next_free;
+		client->is_free = false;
+	}
 	if (!open->first_free)
 		open->last_free = NULL;
-	client->is_free = false;
 	return client;
 }
 
@@ -124,11 +124,14 @@ static void work_off(struct sz_load *load, uint64_t now_ns)
 {
 	struct sz_open *open = &load->open;
 	drop_expired(load, now_ns);
-	while (open->count && open->first_free && open->not_before_ns <= now_ns) {
+	while (open->count && open->not_before_ns <= now_ns) {
 		const struct sz_call call = *oldest_call(open);
+		struct sz_client *client = pop_free(open);
+		if (!client)
+			break;
 		pop_call(open);
 		open->not_before_ns = now_ns + catch_up_gap_ns(load, now_ns);
-		give(pop_free(open), &call);
+		give(client, &call);
 	}
 	if (open->count == 0)
 		sz_timer_clear(load->loop, &open->queue_timer);
@@ -155,8 +158,9 @@ static void come(struct sz_load *load, uint64_t due_ns, uint64_t now_ns)
 		load->counted_in_flight++;
 		sz_hist_add(&load->result.lateness, now_ns - due_ns);
 	}
-	if (open->count == 0 && open->first_free)
-		give(pop_free(open), &call);
+	struct sz_client *client = open->count ? NULL : pop_free(open);
+	if (client)
+		give(client, &call);
 	else if (load->config.late == SZ_LATE_DROP || !push_call(open, &call))
 		drop(load, &call);
 	else if (open->count == 1 || open->first_free)
