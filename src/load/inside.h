@@ -215,6 +215,9 @@ void sz_burst_spreads(struct sz_load *load);
 
 /* open.c */
 
+/* The schedule begins anew: with the window. */
+void sz_open_restart(struct sz_load *load, uint64_t now_ns);
+
 /* Calls come from now on … */
 void sz_open_begin(struct sz_load *load, uint64_t now_ns);
 

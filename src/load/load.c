@@ -219,6 +219,8 @@ static int run_loop(struct sz_load *load, uint64_t t0_ns, struct sz_err *err)
 	const struct sz_load_span *span = load->span;
 	sz_load_begin_stage(load, SZ_STAGE_COUNTING, t0_ns + span->min_ns, t0_ns + span->max_ns);
 	sz_load_begin_polls(load, t0_ns);
+	if (sz_load_is_open(load))
+		sz_open_restart(load, t0_ns);
 	load->counting = true;
 	int rc = sz_load_run_stage(load, err);
 	sz_timer_clear(load->loop, &load->poll_timer);

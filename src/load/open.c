@@ -179,20 +179,26 @@ static void on_arrival(struct sz_timer *timer, uint64_t now_ns)
 	sz_load_check_stage(load, now_ns);
 }
 
+void sz_open_restart(struct sz_load *load, uint64_t now_ns)
+{
+	struct sz_open *open = &load->open;
+	open->origin_ns = now_ns;
+	sz_schedule_init(&open->schedule, &load->config.rate);
+	open->due_ns = now_ns + sz_schedule_next_ns(&open->schedule);
+	arm(load, &open->arrival, open->due_ns);
+}
+
 void sz_open_begin(struct sz_load *load, uint64_t now_ns)
 {
 	struct sz_open *open = &load->open;
 	open->arrival.fn = on_arrival;
 	open->queue_timer.fn = on_queue_timer;
-	open->origin_ns = now_ns;
 	open->not_before_ns = 0;
 	open->is_running = true;
 	/* The kernel may wake a thread this much late, to wake others with it. */
 	open->slack_ns = (unsigned long)prctl(PR_GET_TIMERSLACK);
 	prctl(PR_SET_TIMERSLACK, 1UL);
-	sz_schedule_init(&open->schedule, &load->config.rate);
-	open->due_ns = now_ns + sz_schedule_next_ns(&open->schedule);
-	arm(load, &open->arrival, open->due_ns);
+	sz_open_restart(load, now_ns);
 }
 
 void sz_open_end(struct sz_load *load)
