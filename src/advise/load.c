@@ -53,7 +53,8 @@ static void judge_connections(const struct sz_load_config *config,
 			      struct sz_load_judgement *judgement)
 {
 	char slowest[SZ_UNIT_TEXT];
-	if (result->clients_answered < config->clients)
+	/* In an open loop few of them may be needed. */
+	if (result->clients_answered < config->clients && config->arrivals != SZ_ARRIVALS_OPEN)
 		distrust(judgement, "only %u of %u clients had an answer before the window",
 			 result->clients_answered, config->clients);
 	if (result->connect.count && result->connect.max_ns >= SYN_RETRY_NS)
@@ -61,6 +62,31 @@ static void judge_connections(const struct sz_load_config *config,
 			 "connecting took up to %s: the service's listen queue was full (raise its "
 			 "backlog, or use fewer clients)",
 			 sz_format_duration(slowest, (double)result->connect.max_ns));
+}
+
+/* Of an open loop: was asked for what was meant to be asked for, in time? */
+static void judge_rate(const struct sz_load_config *config, const struct sz_load_result *result,
+		       struct sz_load_judgement *judgement)
+{
+	const double offered_least = 0.98;
+	char late[SZ_UNIT_TEXT];
+	if (config->arrivals != SZ_ARRIVALS_OPEN || result->scheduled == 0)
+		return;
+	double scheduled = (double)result->scheduled;
+	double offered = (scheduled - (double)result->dropped - (double)result->unsent) / scheduled;
+	if (offered < offered_least)
+		distrust(judgement,
+			 "only %.1f %% of the calls that were due were sent: the rest found no "
+			 "client "
+			 "free in time (more --clients, or the service is beyond its capacity)",
+			 offered * 100);
+	double gap_ns = (double)result->duration_ns / scheduled;
+	double late_ns = sz_hist_quantile_or_nan_ns(&result->lateness, 0.99);
+	if (late_ns > fmax(SZ_LOAD_LATE_NS, 0.1 * gap_ns))
+		distrust(judgement,
+			 "this program itself sent 1 %% of the calls more than %s late: it may be "
+			 "the limit, not the service",
+			 sz_format_duration(late, late_ns));
 }
 
 static void judge_window(const struct sz_load_config *config, const struct sz_load_result *result,
@@ -86,6 +112,7 @@ void sz_load_judge(const struct sz_load_config *config, const struct sz_load_res
 	judgement->count = 0;
 	judge_client(config, result, judgement);
 	judge_connections(config, result, judgement);
+	judge_rate(config, result, judgement);
 	judge_window(config, result, judgement);
 	if (result->rounds_failed)
 		distrust(judgement,

@@ -24,4 +24,8 @@ double sz_load_client_cores(const struct sz_load_config *config,
 			    const struct sz_load_result *result);
 #define SZ_LOAD_CLIENT_CORES_MOST 0.8
 
+/* An open loop that is itself later than this with its p99, or than a tenth of
+ * the mean gap when that is more, asks for something else than it was told to. */
+#define SZ_LOAD_LATE_NS 1e6
+
 #endif

@@ -16,13 +16,15 @@
 
 struct load_options {
 	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;
-	uint64_t burst, rounds, users, every_ns;
-	int connect;
-	const char *expect_body;
+	uint64_t burst, rounds, users, every_ns, seed;
+	const char *rate, *expect_body;
+	int connect, arrivals, late;
 	bool json, owned;
 };
 
 static const char *const connect_choices[] = {"paced", "burst", NULL};
+static const char *const arrival_choices[] = {"constant", "poisson", NULL};
+static const char *const late_choices[] = {"send", "drop", NULL};
 
 #define AT(member) SZ_OPT_AT(struct load_options, member)
 
@@ -43,6 +45,17 @@ static const struct sz_opt load_options[] = {
 	{"expect-body", SZ_OPT_TEXT, AT(expect_body), .arg = "TEXT",
 	 .help = "what a good answer holds: one without it, such as an error page with status 200, "
 		 "has failed"},
+	{"rate", SZ_OPT_TEXT, AT(rate), .arg = "RATE",
+	 .help = "instead of the closed loop, calls that come when they are due: 200 per second, "
+		 "100..1000 along a ramp, or 100,200,400 in steps over the duration; --clients is "
+		 "the most in flight, and latency counts from when a call was due"},
+	{"arrivals", SZ_OPT_CHOICE, AT(arrivals), .choices = arrival_choices,
+	 .fallback = "constant", .help = "gaps between the calls of --rate: even, or random"},
+	{"late", SZ_OPT_CHOICE, AT(late), .choices = late_choices, .fallback = "send",
+	 .help = "calls of --rate for which no client is free wait, and leave at no more than "
+		 "twice the rate; or are dropped"},
+	{"seed", SZ_OPT_COUNT, AT(seed), .arg = "N", .max = UINT32_MAX, .fallback = "1",
+	 .help = "of random gaps"},
 	{"burst", SZ_OPT_COUNT, AT(burst), .arg = "K", .max = SZ_LOAD_CLIENTS_MAX,
 	 .help = "instead of the closed loop, rounds in which every user sends K requests at "
 		 "once, each on its own connection; --clients and --duration are not used"},
@@ -72,8 +85,28 @@ static const char *const load_examples[] = {
 	"sizeup serve --port 8000 & sleep 1; sizeup load --burst 14 --rounds 10 "
 	"'http://127.0.0.1:8000/cpu?ms=20'; kill $!",
 	"sizeup serve --port 8000 & sleep 1; sizeup load --file examples/native/load.yaml; kill $!",
+	"sizeup serve --port 8000 & sleep 1; sizeup load --rate 200 --arrivals poisson --duration "
+	"3s 'http://127.0.0.1:8000/io?ms=20'; kill $!",
 	NULL,
 };
+
+static int fill_rate(const struct load_options *options, struct sz_load_config *config,
+		     struct sz_err *err)
+{
+	if (!options->rate)
+		return 0;
+	if (options->burst) {
+		sz_err_set(err, SZ_USAGE, 0, "--rate and --burst exclude each other");
+		return sz_err_hint(err, "for bursts at a fixed pace use --burst K --every TIME");
+	}
+	config->arrivals = SZ_ARRIVALS_OPEN;
+	config->late = (enum sz_late)options->late;
+	config->rate.poisson = options->arrivals == 1;
+	config->rate.seed = options->seed;
+	if (sz_rate_parse(options->rate, options->duration_ns, &config->rate, err) < 0)
+		return sz_err_wrap(err, "--rate");
+	return 0;
+}
 
 static int fill_config(const struct load_options *options, const char *url,
 		       struct sz_load_config *config, struct sz_err *err)
@@ -89,7 +122,7 @@ static int fill_config(const struct load_options *options, const char *url,
 		.timeout_ns = options->timeout_ns,
 		.warmup_ns = options->warmup_ns,
 	};
-	if (sz_url_parse(url, &config->url, err) < 0 ||
+	if (fill_rate(options, config, err) < 0 || sz_url_parse(url, &config->url, err) < 0 ||
 	    sz_cli_fill_expected(options->expect_body, config, err) < 0)
 		return -1;
 	if (!config->url.host[0]) {
@@ -183,7 +216,8 @@ const struct sz_cli_command sz_cmd_load = {
 			 "A closed loop of clients over HTTP/1.1 keep-alive: each sends a request, "
 			 "waits for the whole response, and sends again. Or bursts, like a page "
 			 "that fires many calls at once: what counts then is how long the slowest "
-			 "of a round takes. Every request has exactly "
+			 "of a round takes. Or an open loop (--rate): calls come when they are "
+			 "due, whatever becomes of the others. Every request has exactly "
 			 "one outcome; latency is of good responses only. Exit status: 0 answered, "
 			 "2 "
 			 "the command line is wrong, 3 no request succeeded, 4 the numbers are not "

@@ -66,7 +66,9 @@ static void settle(struct sz_client *client, enum sz_outcome outcome, uint64_t n
 	struct sz_load *load = client->load;
 	if (client->counted) {
 		sz_tally_outcome(&load->result, client, outcome, now_ns);
-		load->counted_in_flight--;
+		/* A call of an open loop goes on until its retry is over. */
+		if (!sz_load_is_open(load) || outcome != SZ_OUTCOME_STALE)
+			load->counted_in_flight--;
 	}
 	if (load->stage == SZ_STAGE_ROUND && outcome != SZ_OUTCOME_STALE)
 		sz_load_note_call(load, client, outcome == SZ_OUTCOME_OK, now_ns);
@@ -172,6 +174,16 @@ static void send_rest(struct sz_client *client)
 	watch(client, client->sent_bytes < load->request_bytes ? EPOLLOUT : 0);
 }
 
+/* Outside an open loop, in which a call was asked when it was due. */
+static void ask(struct sz_client *client)
+{
+	struct sz_load *load = client->load;
+	client->counted = load->counting;
+	load->counted_in_flight += client->counted;
+	client->asked_ns =
+		load->stage == SZ_STAGE_ROUND ? load->round_start_ns : client->started_ns;
+}
+
 static void send_request(struct sz_client *client)
 {
 	struct sz_load *load = client->load;
@@ -182,17 +194,15 @@ static void send_request(struct sz_client *client)
 	sz_http1_response_init(&client->response, false);
 	if (load->config.expected.len)
 		client->response.sought = &load->config.expected;
-	client->counted = load->counting;
+	client->started_ns = sz_now_ns();
+	if (!load->open.is_running)
+		ask(client);
 	if (client->counted) {
 		load->result.attempts++;
 		load->result.sent++;
-		load->counted_in_flight++;
 	} else {
 		load->uncounted++;
 	}
-	client->started_ns = sz_now_ns();
-	client->asked_ns =
-		load->stage == SZ_STAGE_ROUND ? load->round_start_ns : client->started_ns;
 	sz_load_push_pending(load, client);
 	send_rest(client);
 }
@@ -240,10 +250,15 @@ static void on_readable(struct sz_client *client)
 static void connect_failed(struct sz_client *client, int errnum, uint64_t now_ns)
 {
 	struct sz_load *load = client->load;
-	if (load->counting) {
+	bool counted = load->open.is_running ? client->is_due && client->counted : load->counting;
+	if (counted) {
 		load->result.attempts++;
 		load->result.connect_failed++;
 		sz_tally_error(&load->result, SZ_PHASE_CONNECT, errnum);
+	}
+	if (load->open.is_running) {
+		load->counted_in_flight -= counted;
+		client->is_due = false;
 	}
 	sz_load_note_failure(load, client, SZ_PHASE_CONNECT, errnum, NULL);
 	back_off(client, now_ns);
@@ -343,14 +358,21 @@ static bool may_send(const struct sz_client *client)
 	enum sz_load_stage stage = client->load->stage;
 	if (stage == SZ_STAGE_PRIMING)
 		return !client->answered;
-	if (stage == SZ_STAGE_ROUND)
+	if (stage == SZ_STAGE_ROUND || client->load->open.is_running)
 		return client->is_due;
 	return stage != SZ_STAGE_DRAINING;
 }
 
 void sz_client_go(struct sz_client *client)
 {
-	if (!may_send(client) || sz_timer_armed(&client->retry))
+	if (sz_timer_armed(&client->retry))
+		return;
+	if (!client->is_due && client->state != SZ_CLIENT_BUSY &&
+	    client->state != SZ_CLIENT_CONNECTING)
+		sz_open_offer(client);
+	bool early = client->load->open.is_running && client->load->stage == SZ_STAGE_LEAD_IN &&
+		     client->state == SZ_CLIENT_DOWN; /* so that the window has all connections */
+	if (!may_send(client) && !early)
 		return;
 	if (client->state == SZ_CLIENT_IDLE)
 		send_request(client);

@@ -5,6 +5,7 @@
  *	load.c     a load from the outside, as a sequence of stages
  *	stage.c    one stage: what it waits for; time-outs
  *	burst.c    rounds of a burst and the pauses between
+ *	open.c     calls that come when they are due, and who takes them
  *	client.c   one client: connect, send, receive, lose, try again
  *	refusal.c  why nobody serves there, for people
  *	tally.c    what happened to the attempts that count
@@ -55,8 +56,10 @@ struct sz_client {
 	struct sz_client *newer;
 	int fd;
 	enum sz_client_state state;
-	bool answered;          /* since the stage that reset it */
-	bool is_due;            /* in a round: has a request to send */
+	bool answered; /* since the stage that reset it */
+	bool is_due;   /* in a round or an open loop: has a request to send */
+	bool is_free;  /* in an open loop: waits for a call, in a list by next_free */
+	struct sz_client *next_free;
 	bool counted;           /* the request in flight is */
 	bool was_open;          /* had a connection before: the next one is a reconnect */
 	bool peer_closed;       /* the server closed this connection, or the last one when down */
@@ -64,10 +67,30 @@ struct sz_client {
 	uint64_t answers;       /* on this connection */
 	uint64_t started_ns;    /* of the connect or of the request: the time-out runs from it */
 	uint64_t asked_ns;      /* of the request: its latency counts from it; when the round
-				 * started, in one, else started_ns */
+				 * started or the call was due, else started_ns */
 	uint64_t first_byte_ns; /* 0: none yet */
 	size_t sent_bytes;
 	struct sz_http1_response response;
+};
+
+/* Of an open loop. */
+struct sz_call {
+	uint64_t due_ns;
+	bool counted;
+};
+
+struct sz_open {
+	bool is_running;
+	struct sz_schedule schedule;
+	uint64_t origin_ns; /* of the schedule */
+	uint64_t due_ns;    /* the next call */
+	struct sz_timer arrival;
+	struct sz_call *queue; /* a ring of cap, a power of two or 0 */
+	size_t head, count, cap;
+	uint64_t not_before_ns; /* the next call that had to wait */
+	struct sz_timer queue_timer;
+	struct sz_client *first_free, *last_free;
+	unsigned long slack_ns; /* of the thread's timers, as it was */
 };
 
 struct sz_load {
@@ -108,9 +131,12 @@ struct sz_load {
 	const struct sz_load_span *span; /* of the window */
 	struct sz_timer poll_timer;      /* when span asks for precision */
 	bool precise;                    /* it was reached, at the last poll */
+	uint64_t t0_ns;                  /* of the window */
 	uint64_t completed_ns;           /* last completion of the window */
 	uint64_t interval_start_ns;      /* of the series' last, incomplete interval */
 	struct sz_load_result result;
+
+	struct sz_open open;
 
 	struct sz_load_round round;
 	uint64_t round_start_ns; /* scheduled */
@@ -186,6 +212,25 @@ void sz_load_note_call(struct sz_load *load, const struct sz_client *client, boo
 
 /* Fill the result's spreads from its rounds. */
 void sz_burst_spreads(struct sz_load *load);
+
+/* open.c */
+
+/* The schedule begins anew: with the window. */
+void sz_open_restart(struct sz_load *load, uint64_t now_ns);
+
+/* Calls come from now on … */
+void sz_open_begin(struct sz_load *load, uint64_t now_ns);
+
+/* … until now; those that wait are unsent. Nothing happens when none came. */
+void sz_open_end(struct sz_load *load);
+
+/* The client has nothing to do. */
+void sz_open_offer(struct sz_client *client);
+
+static inline bool sz_load_is_open(const struct sz_load *load)
+{
+	return load->config.arrivals == SZ_ARRIVALS_OPEN;
+}
 
 /* refusal.c */
 

@@ -48,6 +48,11 @@ static int check_config(const struct sz_load_config *config, struct sz_err *err)
 		sz_err_set(err, SZ_USAGE, 0, "cannot load with %u clients", config->clients);
 		return sz_err_hint(err, "ask for 1 to %d", SZ_LOAD_CLIENTS_MAX);
 	}
+	if (config->arrivals == SZ_ARRIVALS_OPEN && !sz_rate_is_valid(&config->rate)) {
+		sz_err_set(err, SZ_USAGE, 0, "a rate is out of range");
+		return sz_err_hint(err, "ask for %g to %g requests per second", SZ_RATE_MIN_RPS,
+				   SZ_RATE_MAX_RPS);
+	}
 	if (config->timeout_ns == 0) {
 		sz_err_set(err, SZ_USAGE, 0, "a time-out of 0 leaves no time to answer");
 		return sz_err_hint(err, "allow each request some seconds");
@@ -111,6 +116,7 @@ void sz_load_free(struct sz_load *load)
 	sz_loop_free(load->loop);
 	free(load->clients);
 	free(load->request);
+	free(load->open.queue);
 	setrlimit(RLIMIT_NOFILE, &load->descriptor_limit);
 	free(load);
 }
@@ -167,6 +173,8 @@ static int lead_in(struct sz_load *load, struct sz_err *err)
 	uint64_t now_ns = sz_now_ns();
 	sz_load_begin_stage(load, SZ_STAGE_LEAD_IN, now_ns + load->config.warmup_ns,
 			    now_ns + load->config.timeout_ns);
+	if (sz_load_is_open(load))
+		sz_open_begin(load, now_ns);
 	for (unsigned i = 0; i < load->config.clients; i++)
 		sz_client_go(&load->clients[i]);
 	if (sz_load_run_stage(load, err) < 0)
@@ -176,6 +184,7 @@ static int lead_in(struct sz_load *load, struct sz_err *err)
 
 static int drain(struct sz_load *load, struct sz_err *err)
 {
+	sz_open_end(load);
 	sz_load_begin_stage(load, SZ_STAGE_DRAINING, 0, UINT64_MAX);
 	if (sz_load_run_stage(load, err) < 0)
 		return -1;
@@ -210,6 +219,8 @@ static int run_loop(struct sz_load *load, uint64_t t0_ns, struct sz_err *err)
 	const struct sz_load_span *span = load->span;
 	sz_load_begin_stage(load, SZ_STAGE_COUNTING, t0_ns + span->min_ns, t0_ns + span->max_ns);
 	sz_load_begin_polls(load, t0_ns);
+	if (sz_load_is_open(load))
+		sz_open_restart(load, t0_ns);
 	load->counting = true;
 	int rc = sz_load_run_stage(load, err);
 	sz_timer_clear(load->loop, &load->poll_timer);
@@ -221,7 +232,7 @@ static void end_series(struct sz_load *load)
 	struct sz_load_series *series = &load->result.series;
 	sz_series_advance(series, &load->interval_start_ns, load->finished_ns);
 	series->ok[series->count] = 0;
-	if (!in_bursts(load))
+	if (load->config.arrivals == SZ_ARRIVALS_CLOSED)
 		load->result.error_ratio = sz_series_error_ratio(series);
 }
 
@@ -231,7 +242,7 @@ static void end_series(struct sz_load *load)
 static int count(struct sz_load *load, const struct sz_load_span *span, struct sz_err *err)
 {
 	struct sz_load_result *result = &load->result;
-	uint64_t t0_ns = sz_now_ns();
+	uint64_t t0_ns = load->t0_ns = sz_now_ns();
 	at_edge(span, SZ_EDGE_START);
 	uint64_t cpu_ns = sz_thread_cpu_ns();
 	uint64_t waits = sz_loop_waits(load->loop);

@@ -32,6 +32,8 @@
  *	attempts = connect_failed + sent
  *	sent = ok + http_error + protocol_error + socket_error + timeout
  *	       + unfinished + stale
+ * and of an open loop
+ *	scheduled = sent - stale + connect_failed + dropped + unsent
  * A retry is a new attempt. `stale`: a kept-alive connection was closed by
  * the server before any byte of the response; retried once at once.
  *
@@ -45,7 +47,13 @@
  * within a round. open warms up with whole rounds, at least one; a window has
  * neither lead-in nor tail and consists of whole rounds unless interrupted.
  *
- * In a closed loop, a client that cannot connect, or whose request ends in a
+ * In an open loop calls come when they are due (schedule.h), and clients are the
+ * most that can be in flight: a call goes to the one that was free longest; if
+ * none is, it waits or is dropped. It counts when it was *due* in [t0, t1), and
+ * every latency counts from that instant: what a service that stands still does
+ * to those who come meanwhile is in it. Samples are never made up.
+ *
+ * In a closed or open loop, a client that cannot connect, or whose request ends in a
  * socket or protocol error, waits before it tries again: 10 ms, doubled up to
  * 1 s, until it is answered. Only a lost request that was stale, or a time-out,
  * is followed by a new connection at once.
@@ -59,6 +67,7 @@
 
 #include "base/err.h"
 #include "base/match.h"
+#include "load/schedule.h"
 #include "net/url.h"
 #include "stat/hist.h"
 
@@ -68,7 +77,15 @@
 
 enum sz_connect_mode { SZ_CONNECT_PACED, SZ_CONNECT_BURST };
 
-enum sz_arrivals { SZ_ARRIVALS_CLOSED, SZ_ARRIVALS_BURST };
+enum sz_arrivals { SZ_ARRIVALS_CLOSED, SZ_ARRIVALS_BURST, SZ_ARRIVALS_OPEN };
+
+/* What becomes of a call of an open loop for which no client is free. */
+enum sz_late {
+	SZ_LATE_SEND, /* it waits, and leaves at no more than twice the rate */
+	SZ_LATE_DROP,
+};
+
+#define SZ_LOAD_QUEUE_MAX 1000000 /* calls that wait; more are dropped */
 
 struct sz_load_config {
 	struct sz_url url;
@@ -76,9 +93,11 @@ struct sz_load_config {
 	unsigned clients;             /* 1 .. SZ_LOAD_CLIENTS_MAX */
 	enum sz_connect_mode connect; /* of open(); later connections open when they are needed */
 	enum sz_arrivals arrivals;
-	uint64_t pause_ns; /* bursts: from the end of a round to the next, as SZ_LOAD_PAUSE_NS */
-	uint64_t every_ns; /* bursts, unless 0: rounds start at multiples of it instead; those
-			    * that come while a round lasts are left out */
+	uint64_t pause_ns;   /* bursts: from the end of a round to the next, as SZ_LOAD_PAUSE_NS */
+	uint64_t every_ns;   /* bursts, unless 0: rounds start at multiples of it instead; those
+			      * that come while a round lasts are left out */
+	struct sz_rate rate; /* of an open loop */
+	enum sz_late late;   /* likewise */
 	uint64_t reconnect_every; /* responses per connection; 0: as long as the server lets us */
 	uint64_t timeout_ns;      /* per request, and per connect */
 	uint64_t warmup_ns;       /* least time under full load before t0 */
@@ -150,6 +169,9 @@ struct sz_load_spread {
 struct sz_load_result {
 	uint64_t duration_ns; /* t1 - t0 */
 	bool interrupted;     /* a stop was requested; t1 is when */
+	/* Of an open loop: calls due in [t0, t1), and what never became a request:
+	 * dropped (no client was free in time), unsent (interrupted). */
+	uint64_t scheduled, dropped, unsent;
 	uint64_t attempts;
 	uint64_t connect_failed;
 	uint64_t sent;
@@ -167,7 +189,11 @@ struct sz_load_result {
 	struct sz_hist latency[SZ_OUTCOME_COUNT]; /* to the last byte; for timeout and
 						   * unfinished the age: a lower bound */
 	struct sz_hist ttfb;                      /* ok: to the first byte */
-	struct sz_hist connect;                   /* of every connection opened since sz_load_new */
+	/* Of an open loop. lateness: how late this program itself was, of every call.
+	 * The others make up the latency of ok: until a client was free (and
+	 * connected), to the first byte, to the last. */
+	struct sz_hist lateness, queue, service, transfer;
+	struct sz_hist connect; /* of every connection opened since sz_load_new */
 
 	struct sz_load_series series;
 	double error_ratio; /* how well the series tells the throughput: half of its 95 %

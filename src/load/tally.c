@@ -26,6 +26,15 @@ const char *sz_phase_name(enum sz_phase phase)
 	return names[phase];
 }
 
+/* The parts of a latency that counts from when the call was due. */
+static void tally_parts(struct sz_load_result *result, const struct sz_client *client,
+			uint64_t now_ns)
+{
+	sz_hist_add(&result->queue, client->started_ns - client->asked_ns);
+	sz_hist_add(&result->service, client->first_byte_ns - client->started_ns);
+	sz_hist_add(&result->transfer, now_ns - client->first_byte_ns);
+}
+
 void sz_tally_outcome(struct sz_load_result *result, const struct sz_client *client,
 		      enum sz_outcome outcome, uint64_t now_ns)
 {
@@ -35,6 +44,8 @@ void sz_tally_outcome(struct sz_load_result *result, const struct sz_client *cli
 		return;
 	sz_hist_add(&result->ttfb, client->first_byte_ns - client->asked_ns);
 	result->body_bytes += client->response.body_bytes;
+	if (sz_load_is_open(client->load))
+		tally_parts(result, client, now_ns);
 }
 
 void sz_tally_error(struct sz_load_result *result, enum sz_phase phase, int errnum)
@@ -61,5 +72,8 @@ bool sz_load_counts_ok(const struct sz_load_result *result)
 			return false;
 		settled += result->outcomes[i];
 	}
-	return result->attempts == result->connect_failed + result->sent && result->sent == settled;
+	uint64_t calls = result->sent - result->outcomes[SZ_OUTCOME_STALE] +
+			 result->connect_failed + result->dropped + result->unsent;
+	return result->attempts == result->connect_failed + result->sent &&
+	       result->sent == settled && (result->scheduled == 0 || result->scheduled == calls);
 }

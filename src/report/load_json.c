@@ -116,13 +116,33 @@ static json_t *reasons(const struct sz_load_report *report)
 	return array;
 }
 
-static void put_rates(json_t *document, const struct sz_load_result *result)
+static json_t *open_loop(const struct sz_load_report *report)
 {
+	const struct sz_load_result *result = report->result;
+	if (report->config->arrivals != SZ_ARRIVALS_OPEN)
+		return json_null();
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "arrivals",
+			 report->config->rate.poisson ? "poisson" : "constant", "late",
+			 report->config->late == SZ_LATE_DROP ? "drop" : "send", "seed",
+			 sz_json_count(report->config->rate.seed), "scheduled",
+			 sz_json_count(result->scheduled), "dropped",
+			 sz_json_count(result->dropped), "unsent", sz_json_count(result->unsent),
+			 "lateness_ms", distribution(&result->lateness), "queue_ms",
+			 distribution(&result->queue), "service_ms", distribution(&result->service),
+			 "transfer_ms", distribution(&result->transfer));
+}
+
+static void put_rates(json_t *document, const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
 	double duration_s = sz_ns_to_s(result->duration_ns);
 	double ok = (double)result->outcomes[SZ_OUTCOME_OK];
 	double answered = ok + (double)result->outcomes[SZ_OUTCOME_HTTP_ERROR];
 	/* Neither a closed loop nor bursts ask for a rate. */
-	json_object_set_new(document, "asked_rps", json_null());
+	bool is_open = report->config->arrivals == SZ_ARRIVALS_OPEN;
+	json_object_set_new(document, "asked_rps",
+			    sz_json_number(is_open ? (double)result->scheduled / duration_s
+						   : SZ_NAN));
 	json_object_set_new(document, "offered_rps",
 			    sz_json_number((double)result->sent / duration_s));
 	json_object_set_new(document, "completed_rps", sz_json_number(answered / duration_s));
@@ -138,11 +158,12 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 	json_object_set_new(document, "schema", json_string("sizeup/load/1"));
 	json_object_set_new(document, "status", json_string(status(report)));
 	json_object_set_new(document, "url", json_string(report->url));
-	put_rates(document, result);
+	put_rates(document, report);
 	json_object_set_new(document, "counts", counts(result));
 	json_object_set_new(document, "errors", errors(result));
 	json_object_set_new(document, "errors_other", sz_json_count(result->errors_other));
 	json_object_set_new(document, "burst", burst(report));
+	json_object_set_new(document, "open", open_loop(report));
 	json_object_set_new(document, "latency_ms", distribution(&result->latency[SZ_OUTCOME_OK]));
 	json_object_set_new(document, "ttfb_ms", distribution(&result->ttfb));
 	json_object_set_new(document, "connect_ms", distribution(&result->connect));

@@ -111,6 +111,39 @@ static void put_loop(struct sz_buf *out, const struct sz_load_report *report)
 	sz_buf_puts(out, "\n");
 }
 
+static const char *rate_text(const struct sz_rate *rate, char text[64])
+{
+	const struct sz_rate_leg *first = &rate->leg[0], *last = &rate->leg[rate->count - 1];
+	if (rate->count > 1)
+		snprintf(text, 64, "%g to %g req/s in %zu steps", first->from_rps, last->to_rps,
+			 rate->count);
+	else if (first->from_rps != first->to_rps)
+		snprintf(text, 64, "a ramp from %g to %g req/s", first->from_rps, first->to_rps);
+	else
+		snprintf(text, 64, "%g req/s", first->from_rps);
+	return text;
+}
+
+static void put_open(struct sz_buf *out, const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
+	double duration_s = sz_ns_to_s(result->duration_ns);
+	char text[64];
+	put_label(out, "Load");
+	sz_buf_printf(out, "%s%s on %s for %.1f s, at most %u in flight%s\n",
+		      rate_text(&report->config->rate, text),
+		      report->config->rate.poisson ? " (Poisson)" : "", report->url, duration_s,
+		      report->config->clients, result->interrupted ? " (interrupted)" : "");
+	put_label(out, "Calls");
+	sz_buf_printf(out, "%llu due, %llu dropped", (unsigned long long)result->scheduled,
+		      (unsigned long long)result->dropped);
+	if (result->unsent)
+		sz_buf_printf(out, ", %llu unsent", (unsigned long long)result->unsent);
+	sz_buf_puts(out, "\n");
+	put_label(out, "Goodput");
+	sz_buf_printf(out, "%.1f req/s\n", (double)result->outcomes[SZ_OUTCOME_OK] / duration_s);
+}
+
 static void put_gap(struct sz_buf *out, const struct sz_load_result *result)
 {
 	char text[SZ_UNIT_TEXT];
@@ -135,11 +168,19 @@ static void put_client(struct sz_buf *out, const struct sz_load_report *report)
 void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out)
 {
 	const struct sz_load_result *result = report->result;
-	if (in_bursts(report))
-		put_bursts(out, report);
-	else
-		put_loop(out, report);
+	static void (*const heads[])(struct sz_buf *, const struct sz_load_report *) = {
+		[SZ_ARRIVALS_CLOSED] = put_loop,
+		[SZ_ARRIVALS_BURST] = put_bursts,
+		[SZ_ARRIVALS_OPEN] = put_open,
+	};
+	heads[report->config->arrivals](out, report);
 	put_latency(out, "Latency", &result->latency[SZ_OUTCOME_OK]);
+	if (report->config->arrivals == SZ_ARRIVALS_OPEN) {
+		put_latency(out, "  in queue", &result->queue);
+		put_latency(out, "  service", &result->service);
+		put_latency(out, "  transfer", &result->transfer);
+		put_latency(out, "Sent late by", &result->lateness);
+	}
 	put_latency(out, "First byte", &result->ttfb);
 	put_latency(out, "Connect", &result->connect);
 	put_counts(out, result);
