@@ -111,16 +111,16 @@ static void put_loop(struct sz_buf *out, const struct sz_load_report *report)
 	sz_buf_puts(out, "\n");
 }
 
-static const char *rate_text(const struct sz_rate *rate, char text[64])
+static const char *rate_text(const struct sz_rate *rate, char text[80])
 {
 	const struct sz_rate_leg *first = &rate->leg[0], *last = &rate->leg[rate->count - 1];
 	if (rate->count > 1)
-		snprintf(text, 64, "%g to %g req/s in %zu steps", first->from_rps, last->to_rps,
+		snprintf(text, 80, "%g to %g req/s in %zu steps", first->from_rps, last->to_rps,
 			 rate->count);
 	else if (first->from_rps != first->to_rps)
-		snprintf(text, 64, "a ramp from %g to %g req/s", first->from_rps, first->to_rps);
+		snprintf(text, 80, "a ramp from %g to %g req/s", first->from_rps, first->to_rps);
 	else
-		snprintf(text, 64, "%g req/s", first->from_rps);
+		snprintf(text, 80, "%g req/s", first->from_rps);
 	return text;
 }
 
@@ -128,7 +128,7 @@ static void put_open(struct sz_buf *out, const struct sz_load_report *report)
 {
 	const struct sz_load_result *result = report->result;
 	double duration_s = sz_ns_to_s(result->duration_ns);
-	char text[64];
+	char text[80];
 	put_label(out, "Load");
 	sz_buf_printf(out, "%s%s on %s for %.1f s, at most %u in flight%s\n",
 		      rate_text(&report->config->rate, text),

@@ -244,13 +244,14 @@ static void put_line(struct sz_buf *out, const char *label, const char *text)
 
 static void put_clients(const struct sz_sweep *sweep, struct sz_buf *out)
 {
+	unsigned workers = sweep->knee_workers;
+	const char *plural = workers == 1 ? "" : "s";
 	sz_buf_printf(out, "%u client%s", sweep->clients, sweep->clients == 1 ? "" : "s");
-	if (sweep->knee_workers && isnan(sweep->knee_gain_ratio))
-		sz_buf_printf(out, " (the most tried: %u workers still gained)",
-			      sweep->knee_workers);
-	else if (sweep->knee_workers)
-		sz_buf_printf(out, " (the knee of %u worker%s: %u gained %.1f %%)",
-			      sweep->knee_workers, sweep->knee_workers == 1 ? "" : "s",
+	if (workers && isnan(sweep->knee_gain_ratio))
+		sz_buf_printf(out, " (the most tried: no knee of %u worker%s up to there)", workers,
+			      plural);
+	else if (workers)
+		sz_buf_printf(out, " (the knee of %u worker%s: %u gained %.1f %%)", workers, plural,
 			      sweep->clients * 2, sweep->knee_gain_ratio * 100);
 	sz_buf_printf(out, ", each with one request in flight, on %s", sweep->url);
 }
