@@ -27,15 +27,25 @@ static int store_texts(const struct sz_opt *opt, char *text, void *at, struct sz
 	return 0;
 }
 
+static int count_hint(const struct sz_opt *opt, struct sz_err *err)
+{
+	return sz_err_hint(err, "use a number from %llu to %llu%s%s", (unsigned long long)opt->min,
+			   (unsigned long long)opt->max, opt->word ? ", or " : "",
+			   opt->word ? opt->word : "");
+}
+
 static int store_count(const struct sz_opt *opt, char *text, void *at, struct sz_err *err)
 {
 	uint64_t value;
+	if (opt->word && strcmp(text, opt->word) == 0) {
+		*(uint64_t *)at = 0;
+		return 0;
+	}
 	if (sz_parse_count(text, &value, err) < 0)
-		return -1;
+		return opt->word ? count_hint(opt, err) : -1;
 	if (value < opt->min || value > opt->max) {
 		sz_err_set(err, SZ_USAGE, 0, "%s is out of range", text);
-		return sz_err_hint(err, "use a number from %llu to %llu",
-				   (unsigned long long)opt->min, (unsigned long long)opt->max);
+		return count_hint(opt, err);
 	}
 	*(uint64_t *)at = value;
 	return 0;

@@ -47,6 +47,7 @@ struct sz_opt {
 	const char *arg;            /* placeholder in the help; NULL for flags and choices */
 	const char *fallback;       /* default, as one would type it; NULL: none */
 	uint64_t min, max;          /* inclusive, of counts and durations */
+	const char *word;           /* of counts: means 0, whatever min is; NULL: none */
 	const char *const *choices; /* NULL-terminated */
 	const char *help;
 };

@@ -46,8 +46,10 @@ static const struct sz_opt sweep_options[] = {
 	{"env", SZ_OPT_TEXTS, AT(env), .arg = "NAME=VALUE",
 	 .help = "set an environment variable of the service; {workers} and {port} work here too; "
 		 "may be repeated"},
-	{"clients", SZ_OPT_COUNT, AT(clients), .arg = "N", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
-	 .fallback = "50", .help = "clients, each with one request in flight"},
+	{"clients", SZ_OPT_COUNT, AT(clients), .arg = "N|knee", .word = "knee", .min = 1,
+	 .max = SZ_LOAD_CLIENTS_MAX, .fallback = "50",
+	 .help = "clients, each with one request in flight; knee: as many as the largest count of "
+		 "--workers gains from, found by doubling"},
 	{"burst", SZ_OPT_COUNT, AT(burst), .arg = "K", .max = SZ_LOAD_CLIENTS_MAX, .fallback = "0",
 	 .help = "instead of the closed loop, rounds in which every user sends K requests at once: "
 		 "compares the slowest first byte; --clients is not used"},
@@ -151,6 +153,14 @@ static unsigned clients_of(const struct sweep_options *options)
 					 : options->clients);
 }
 
+static int check_load(const struct sweep_options *options, struct sz_err *err)
+{
+	if (!options->burst || options->clients)
+		return 0;
+	sz_err_set(err, SZ_USAGE, 0, "--burst and --clients knee exclude each other");
+	return sz_err_hint(err, "bursts have --users; leave out one of the two");
+}
+
 static int fill_config(const struct sweep_options *options, char *const *argv,
 		       struct sz_sweep_config *config, struct sz_err *err)
 {
@@ -183,7 +193,7 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 		.soak_ns = options->soak_ns,
 		.seed = options->seed,
 	};
-	if (sz_os_init(&config->os, NULL, err) < 0 ||
+	if (check_load(options, err) < 0 || sz_os_init(&config->os, NULL, err) < 0 ||
 	    sz_cli_fill_expected(options->expect_body, &config->load, err) < 0)
 		return -1;
 	if (config->workers.count == 0 && default_settings(&config->os, &config->workers, err) < 0)

@@ -32,8 +32,11 @@ void sz_cli_plan(const struct sz_sweep_config *config, struct sz_buf *out)
 		sz_buf_printf(out, ", %u (current)", config->current);
 	if (config->least > 1)
 		sz_buf_printf(out, ", %u (--min)", config->least);
-	sz_buf_printf(out, " under %u clients; a first answer after about %.0f to %.0f s",
-		      config->load.clients, least_s, most_s);
+	if (config->load.clients)
+		sz_buf_printf(out, " under %u clients", config->load.clients);
+	else
+		sz_buf_puts(out, " under as many clients as the largest gains from");
+	sz_buf_printf(out, "; a first answer after about %.0f to %.0f s", least_s, most_s);
 	if (!config->ascent_only)
 		sz_buf_printf(out,
 			      ", then repeats until it is decided, for %.0f s or %u windows at "
@@ -102,6 +105,7 @@ static void tell_step(void *arg, const struct sz_sweep *sweep, const struct sz_p
 		[SZ_STEP_CALIBRATE] = "measuring the load generator itself",
 		[SZ_STEP_START] = "starting the service",
 		[SZ_STEP_ALONE] = "one client alone",
+		[SZ_STEP_KNEE] = "more and more clients",
 		[SZ_STEP_LOAD] = "under load",
 		[SZ_STEP_AGAIN] = "under load again, the first window was disturbed",
 		[SZ_STEP_STOP] = "stopping the service",

@@ -32,6 +32,11 @@ static json_t *settings_json(const struct sz_settings *settings)
 	return list;
 }
 
+static json_t *count_json(const struct sz_opt *opt, uint64_t count)
+{
+	return opt->word && count == 0 ? json_string(opt->word) : json_integer((json_int_t)count);
+}
+
 static json_t *value_json(const struct sz_opt *opt, const void *value)
 {
 	switch (opt->type) {
@@ -44,6 +49,7 @@ static json_t *value_json(const struct sz_opt *opt, const void *value)
 	case SZ_OPT_TEXTS:
 		return texts_json(((const struct sz_texts *)value)->item);
 	case SZ_OPT_COUNT:
+		return count_json(opt, *(const uint64_t *)value);
 	case SZ_OPT_DURATION:
 		return json_integer((json_int_t) * (const uint64_t *)value);
 	case SZ_OPT_SETTINGS:

@@ -25,6 +25,8 @@
 
 static const struct sz_column run_columns[] = {
 	SWEEP(clients, UNSIGNED),
+	SWEEP(knee_workers, UNSIGNED),
+	SWEEP(knee_gain_ratio, REAL),
 	SWEEP(connect_burst, BOOL),
 	SWEEP(burst, UNSIGNED),
 	SWEEP(users, UNSIGNED),

@@ -66,6 +66,7 @@ static void setting_init(struct sz_setting *setting, unsigned workers)
 void sz_sweep_init(struct sz_sweep *sweep)
 {
 	*sweep = (struct sz_sweep){
+		.knee_gain_ratio = SZ_NAN,
 		.client_ceiling_rps = SZ_NAN,
 		.alone_latency_ms = SZ_NAN,
 		.alone_cpu_s_per_request = SZ_NAN,

@@ -226,7 +226,10 @@ struct sz_sweep {
 	char command[512];      /* as given, for people */
 	char undo_failure[300]; /* the service was not put back as it was; "" when it was */
 	char url[512];
-	unsigned clients;
+	unsigned clients;       /* 0: not found yet */
+	unsigned knee_workers;  /* the clients are the knee of that setting; 0: they were given */
+	double knee_gain_ratio; /* what twice as many gained, as 0.004; NaN: there is no knee up to
+				 * these, the most that were tried */
 	bool connect_burst;
 	unsigned burst;              /* requests that a user sends at once; 0: a closed loop */
 	unsigned users, users_least; /* settings are compared at the first, the larger */

@@ -234,14 +234,24 @@ static json_t *warnings(const struct sz_advice *advice)
 	return array;
 }
 
+/* How the clients were found; null when they were given. */
+static json_t *knee(const struct sz_sweep *sweep)
+{
+	if (sweep->knee_workers == 0)
+		return json_null();
+	return json_pack("{s:i, s:o}", "workers", (int)sweep->knee_workers, "gain_ratio",
+			 sz_json_number(sweep->knee_gain_ratio));
+}
+
 static json_t *load(const struct sz_sweep *sweep)
 {
 	bool known = sweep->setting_count && sweep->setting[0].measured;
-	return json_pack("{s:s, s:i, s:s, s:o, s:s}", "mode", sweep->burst ? "burst" : "closed",
-			 "clients", (int)sweep->clients, "connect",
-			 sweep->connect_burst ? "burst" : "paced", "saturated",
-			 known ? json_boolean(sweep->advice.saturated) : json_null(), "url",
-			 sweep->url);
+	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:s}", "mode",
+			 sweep->burst ? "burst" : "closed", "clients",
+			 sweep->clients ? sz_json_count(sweep->clients) : json_null(), "knee",
+			 knee(sweep), "connect", sweep->connect_burst ? "burst" : "paced",
+			 "saturated", known ? json_boolean(sweep->advice.saturated) : json_null(),
+			 "url", sweep->url);
 }
 
 void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out)

@@ -235,6 +235,20 @@ static void put_line(struct sz_buf *out, const char *label, const char *text)
 	sz_buf_puts(out, "\n");
 }
 
+static void put_clients(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	unsigned workers = sweep->knee_workers;
+	const char *plural = workers == 1 ? "" : "s";
+	sz_buf_printf(out, "%u client%s", sweep->clients, sweep->clients == 1 ? "" : "s");
+	if (workers && isnan(sweep->knee_gain_ratio))
+		sz_buf_printf(out, " (the most tried: no knee of %u worker%s up to there)", workers,
+			      plural);
+	else if (workers)
+		sz_buf_printf(out, " (the knee of %u worker%s: %u gained %.1f %%)", workers, plural,
+			      sweep->clients * 2, sweep->knee_gain_ratio * 100);
+	sz_buf_printf(out, ", each with one request in flight, on %s", sweep->url);
+}
+
 static void put_machine(const struct sz_sweep *sweep, struct sz_buf *out)
 {
 	const struct sz_machine *machine = &sweep->machine;
@@ -253,8 +267,7 @@ static void put_machine(const struct sz_sweep *sweep, struct sz_buf *out)
 		sz_buf_printf(&text, "%u user%s with %u requests at once each, on %s", sweep->users,
 			      sweep->users == 1 ? "" : "s", sweep->burst, sweep->url);
 	else
-		sz_buf_printf(&text, "%u clients, each with one request in flight, on %s",
-			      sweep->clients, sweep->url);
+		put_clients(sweep, &text);
 	if (!isnan(sweep->alone_latency_ms))
 		sz_buf_printf(&text, "; one client alone waits %s",
 			      sz_format_duration(wait, sweep->alone_latency_ms * 1e6));

@@ -9,6 +9,8 @@
 #include "net/listener.h"
 #include "target/target.h"
 
+enum { USUAL_CLIENTS = 50 };
+
 /* The running binary itself, whatever it is called and wherever it lies. */
 static char *const responder_argv[] = {(char[]){"/proc/self/exe"},
 				       (char[]){"serve"},
@@ -46,6 +48,8 @@ int sz_client_ceiling(const struct sz_sweep_config *config, double *ceiling_rps,
 	struct sz_load_config load = config->load;
 	struct sz_binding port = {.name = "port"};
 	load.warmup_ns = 100 * SZ_NS_PER_MS;
+	if (load.clients == 0) /* yet to be found */
+		load.clients = USUAL_CLIENTS;
 	load.expected = (struct sz_match){0}; /* of another service */
 	if (sz_url_parse("http://127.0.0.1/", &load.url, err) < 0)
 		return -1;

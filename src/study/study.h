@@ -16,6 +16,7 @@ enum sz_step {
 	SZ_STEP_CALIBRATE, /* how fast can this client be at all */
 	SZ_STEP_START,     /* the service, at this setting */
 	SZ_STEP_ALONE,     /* one client alone */
+	SZ_STEP_KNEE,      /* a window on the way to the knee */
 	SZ_STEP_LOAD,      /* the window, its warm-up and its drain */
 	SZ_STEP_AGAIN,     /* the window was disturbed: once more */
 	SZ_STEP_STOP,
@@ -47,7 +48,8 @@ struct sz_sweep_config {
 	struct sz_settings documented; /* counts that somebody's documentation recommends */
 	unsigned current;              /* what the user runs now; 0: not told */
 	unsigned least;                /* recommend no fewer; 0 or 1: no demand */
-	struct sz_load_config load;    /* url, addr and all; the port is the service's */
+	struct sz_load_config load;    /* url, addr and all; the port is the service's;
+					* clients 0: as many as knee.h finds */
 	struct sz_url ready_url;
 	uint64_t ready_timeout_ns, stop_timeout_ns;
 	size_t rounds;            /* of a window of bursts (load.arrivals) */
@@ -83,7 +85,7 @@ int sz_sweep_describe(const struct sz_sweep_config *config, struct sz_sweep *swe
 
 /* Sweep one knob and conclude (advise/):
  *
- * 1. Calibrate the client.
+ * 1. Calibrate the client, and find the number of clients when it is not given.
  * 2. Ascend: one window per setting, with a fresh start of the service. Ends
  *    early after two steps in a row that each gained less than 3 %, at twice
  *    the cores or more; documented and current counts are tried all the same.

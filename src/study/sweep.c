@@ -16,6 +16,7 @@
 #include "os/limits.h"
 #include "stat/shuffle.h"
 #include "study/ceiling.h"
+#include "study/knee.h"
 #include "study/users.h"
 #include "study/visit.h"
 
@@ -37,6 +38,8 @@ void sz_sweep_estimate_s(const struct sz_sweep_config *config, double *least_s, 
 	double warmup_s = sz_ns_to_s(config->load.warmup_ns);
 	*least_s = settings * (1.0 + warmup_s + sz_ns_to_s(config->window_ns)) + 2.0;
 	*most_s = settings * (4.0 + warmup_s + sz_ns_to_s(sz_window_max_ns(config))) + 6.0;
+	if (config->load.clients == 0)
+		sz_knee_estimate_s(config, least_s, most_s);
 }
 
 /* --- the record --- */
@@ -380,12 +383,28 @@ static enum went calibrate(struct run *run)
 	return WENT_NO_FURTHER;
 }
 
+/* Unless they were given, or a run that is resumed has found them. */
+static enum went find_clients(struct run *run)
+{
+	struct sz_sweep *sweep = run->sweep;
+	if (sweep->clients)
+		return WENT_WELL;
+	if (sz_find_knee(run->config, sweep, run->err) == 0) {
+		record(run, false);
+		return WENT_WELL;
+	}
+	sweep->interrupted = run->err->code == SZ_INTERRUPTED;
+	return WENT_NO_FURTHER;
+}
+
 static enum went measure_all(struct run *run)
 {
 	struct sz_sweep *sweep = run->sweep;
 	static enum went (*const stages[])(struct run *) = {race, try_twice_the_clients,
 							    try_fewer_users, soak};
-	enum went went = ascend(run);
+	enum went went = find_clients(run);
+	if (went == WENT_WELL)
+		went = ascend(run);
 	if (sz_advise_sweep(sweep, run->err) < 0 || went == WENT_NO_FURTHER)
 		return WENT_NO_FURTHER;
 	sz_sweep_report(run->config, sweep, SZ_STEP_FIRST_ANSWER, 0, 0);

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "measure/measure.h"
 #include "target/target.h"
 
 /* One client alone: enough requests for a mean, soon over when they are slow. */
@@ -25,6 +24,8 @@ struct here {
 	struct sz_target *target;
 	struct sz_limits limits;     /* of the service */
 	uint64_t cpus[SZ_CPU_WORDS]; /* the service's and our own */
+	sz_windows_fn *windows;      /* of an unrecorded visit */
+	void *arg;
 };
 
 void sz_sweep_report(const struct sz_sweep_config *config, const struct sz_sweep *sweep,
@@ -158,7 +159,7 @@ static int check_serves(const struct here *here, struct sz_err *err)
 			   "--apply with --port, --pid-file or --cgroup");
 }
 
-static int measure_setting(struct here *here, struct sz_err *err)
+static int get_ready(struct here *here, struct sz_err *err)
 {
 	const struct sz_sweep_config *config = here->config;
 	struct sz_visit *visit = here->visit;
@@ -173,8 +174,12 @@ static int measure_setting(struct here *here, struct sz_err *err)
 		return -1;
 	/* The service's own limits: its command may narrow them (taskset). */
 	sz_describe_machine(&here->limits, &here->sweep->machine);
-	if (join_own_cpus(here, err) < 0 || measure_gated(here, err) < 0 ||
-	    check_serves(here, err) < 0)
+	return join_own_cpus(here, err);
+}
+
+static int measure_setting(struct here *here, struct sz_err *err)
+{
+	if (get_ready(here, err) < 0 || measure_gated(here, err) < 0 || check_serves(here, err) < 0)
 		return -1;
 	return isnan(here->sweep->alone_latency_ms) ? measure_alone(here, err) : 0;
 }
@@ -236,12 +241,21 @@ static void stop(struct here *here)
 	here->visit->killed = stopped.killed;
 }
 
+static int measure_unrecorded(struct here *here, struct sz_err *err)
+{
+	if (get_ready(here, err) < 0)
+		return -1;
+	const struct sz_measure_config measure = measure_config(here);
+	return here->windows(here->arg, &measure, err);
+}
+
 /* Start, measure, stop; here->visit is filled when it went well. */
-static int visit(struct here *here, struct sz_err *err)
+static int visit(struct here *here, int (*measure)(struct here *here, struct sz_err *err),
+		 struct sz_err *err)
 {
 	if (start(here, err) < 0)
 		return -1;
-	int status = measure_setting(here, err);
+	int status = measure(here, err);
 	/* A load that failed because the service died is told by its death. */
 	if (status < 0 && err->code == SZ_MACHINE)
 		sz_target_alive(here->target, err);
@@ -267,7 +281,7 @@ int sz_visit_setting(const struct sz_sweep_config *config, struct sz_sweep *swee
 	here.visit->block = plan->block;
 	here.visit->purpose = plan->purpose;
 	here.visit->clients = clients_of(sweep, plan);
-	if (visit(&here, err) == 0) {
+	if (visit(&here, measure_setting, err) == 0) {
 		here.visit->done = true;
 		return 0;
 	}
@@ -275,4 +289,18 @@ int sz_visit_setting(const struct sz_sweep_config *config, struct sz_sweep *swee
 	sz_window_fini(&here.visit->window);
 	sweep->visit_count--;
 	return -1;
+}
+
+int sz_visit_unrecorded(const struct sz_sweep_config *config, struct sz_sweep *sweep,
+			size_t setting, sz_windows_fn *windows, void *arg, struct sz_err *err)
+{
+	const struct sz_visit_plan plan = {.setting = setting};
+	struct sz_visit unrecorded = {0};
+	struct here here = {.config = config,
+			    .plan = &plan,
+			    .sweep = sweep,
+			    .visit = &unrecorded,
+			    .windows = windows,
+			    .arg = arg};
+	return visit(&here, measure_unrecorded, err);
 }

@@ -6,6 +6,7 @@
 #ifndef SZ_STUDY_VISIT_H
 #define SZ_STUDY_VISIT_H
 
+#include "measure/measure.h"
 #include "os/limits.h"
 #include "study/study.h"
 #include "target/target.h"
@@ -22,6 +23,13 @@ struct sz_visit_plan {
  * not be measured. err must not be NULL. */
 int sz_visit_setting(const struct sz_sweep_config *config, struct sz_sweep *sweep,
 		     const struct sz_visit_plan *plan, struct sz_err *err);
+
+/* Start the service afresh at a setting, call windows() while it runs, and stop
+ * it: for windows that are no part of the record. `measure` is as for a visit.
+ * Errors as above, or what windows() failed with. */
+typedef int sz_windows_fn(void *arg, const struct sz_measure_config *measure, struct sz_err *err);
+int sz_visit_unrecorded(const struct sz_sweep_config *config, struct sz_sweep *sweep,
+			size_t setting, sz_windows_fn *windows, void *arg, struct sz_err *err);
 
 void sz_describe_machine(const struct sz_limits *limits, struct sz_machine *machine);
 

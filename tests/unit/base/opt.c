@@ -16,7 +16,7 @@ struct values {
 	bool json;
 	const char *url;
 	struct sz_texts env;
-	uint64_t clients, timeout_ns;
+	uint64_t clients, depth, timeout_ns;
 	struct sz_settings workers;
 	int mode;
 };
@@ -31,6 +31,8 @@ static const struct sz_opt options[] = {
 	{"env", SZ_OPT_TEXTS, AT(env), .arg = "NAME=VALUE", .help = "environment"},
 	{"clients", SZ_OPT_COUNT, AT(clients), .arg = "N", .min = 1, .max = 1000, .fallback = "50",
 	 .help = "clients"},
+	{"depth", SZ_OPT_COUNT, AT(depth), .arg = "N|all", .word = "all", .min = 1, .max = 9,
+	 .fallback = "3", .help = "how deep"},
 	{"timeout", SZ_OPT_DURATION, AT(timeout_ns), .arg = "TIME", .min = SZ_NS_PER_MS,
 	 .max = SZ_NS_PER_S, .fallback = "250ms", .help = "time-out"},
 	{"workers", SZ_OPT_SETTINGS, AT(workers), .arg = "LIST", .help = "counts"},
@@ -96,6 +98,24 @@ static void everything_at_once(void **state)
 	assert_string_equal(parsed.operand[1], "two");
 	assert_string_equal(parsed.command[0], "cmd");
 	assert_string_equal(parsed.command[1], "--json=x");
+}
+
+static void a_word_stands_for_zero(void **state)
+{
+	(void)state;
+	struct values values;
+	struct sz_parsed parsed;
+	struct sz_err err = {0};
+	assert_int_equal(parse(ARGV(W("--depth"), W("all")), &values, &parsed, NULL), 0);
+	assert_int_equal(values.depth, 0);
+	assert_int_equal(parse(ARGV(W("--depth"), W("9")), &values, &parsed, NULL), 0);
+	assert_int_equal(values.depth, 9);
+	assert_int_equal(parse(ARGV(W("--depth"), W("al")), &values, &parsed, &err), -1);
+	assert_string_equal(err.hint, "use a number from 1 to 9, or all");
+	/* Without its word 0 is what it is. */
+	assert_int_equal(parse(ARGV(W("--depth"), W("0")), &values, &parsed, &err), -1);
+	assert_string_equal(err.hint, "use a number from 1 to 9, or all");
+	assert_int_equal(parse(ARGV(W("--clients"), W("all")), &values, &parsed, &err), -1);
 }
 
 static void bad_options_say_why(void **state)
@@ -182,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_come_from_the_table),
 		cmocka_unit_test(everything_at_once),
+		cmocka_unit_test(a_word_stands_for_zero),
 		cmocka_unit_test(bad_options_say_why),
 		cmocka_unit_test(too_many_operands_hint_at_dashes),
 		cmocka_unit_test(help_comes_first_but_not_from_the_command),

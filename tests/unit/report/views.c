@@ -218,6 +218,38 @@ static void a_sick_run_is_not_trusted(void **state)
 	assert_non_null(strstr(judgement.reasons[4], "shorter than 3 times"));
 }
 
+static void the_knee_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		unsigned clients;
+		double gain_ratio;
+		const char *words;
+	} cases[] = {
+		{32, 0.004, "32 clients (the knee of 8 workers: 64 gained 0.4 %), each"},
+		{1, -0.01, "1 client (the knee of 8 workers: 2 gained -1.0 %), each"},
+		{1024, SZ_NAN, "1024 clients (the most tried: no knee of 8 workers up to there)"},
+	};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
+		struct sz_sweep sweep;
+		sz_autobuf struct sz_buf json = {0}, text = {0};
+		fill_sweep(&sweep);
+		sweep.clients = cases[i].clients;
+		sweep.knee_workers = 8;
+		sweep.knee_gain_ratio = cases[i].gain_ratio;
+		sz_report_sweep_text(&sweep, &text);
+		sz_report_sweep_json(&sweep, &json);
+		assert_non_null(strstr(text.data, cases[i].words));
+		json_t *document = parse(&json);
+		json_t *knee = at(document, "load", "knee");
+		assert_int_equal(json_integer_value(at(knee, "workers", NULL)), 8);
+		assert_int_equal(json_is_null(at(knee, "gain_ratio", NULL)),
+				 isnan(cases[i].gain_ratio));
+		json_decref(document);
+		sz_sweep_fini(&sweep);
+	}
+}
+
 static void from_how_many_users(void **state)
 {
 	(void)state;
@@ -227,6 +259,7 @@ static void from_how_many_users(void **state)
 	sz_report_sweep_json(&sweep, &json);
 	json_t *document = parse(&json);
 	assert_true(json_is_null(at(document, "users", NULL)));
+	assert_true(json_is_null(at(document, "load", "knee")));
 	json_decref(document);
 	sweep.advice.users = (struct sz_users_advice){
 		.from = 4,
@@ -354,6 +387,7 @@ int main(void)
 		cmocka_unit_test(nothing_measured_is_null_everywhere),
 		cmocka_unit_test(load_views_with_few_samples),
 		cmocka_unit_test(a_sick_run_is_not_trusted),
+		cmocka_unit_test(the_knee_is_told),
 		cmocka_unit_test(from_how_many_users),
 		cmocka_unit_test(another_body_is_told),
 		cmocka_unit_test(burst_views),
