@@ -40,9 +40,8 @@ function serve(request, response) {
 }
 
 const [workers, port] = process.argv.slice(2).map(Number);
-if (cluster.isMaster) {
+if (cluster.isPrimary) {
   for (let i = 0; i < workers; i++) cluster.fork();
-  process.on('SIGTERM', () => process.exit(0));
 } else {
   http.createServer(serve).listen(port, '127.0.0.1');
 }
