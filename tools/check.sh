@@ -40,6 +40,13 @@ count() { # passed|failed|skipped
 	grep -cx "$1" "$TALLY" || :
 }
 
+# At most 5 % skipped: a test that is skipped shows nothing, and when many are
+# the run does not either.
+few_skipped() {
+	[ $(($(count skipped) * 20)) -le "$(wc -l <"$TALLY")" ] ||
+		{ echo "FAIL more than 5 % were skipped" && return 1; }
+}
+
 # The last line of every run. True when something passed and nothing failed.
 summary() {
 	line="$(count passed) passed, $(count failed) failed"

@@ -133,7 +133,8 @@ static void recommend_selected(struct sz_sweep *sweep, struct sz_selection *sele
 		explain_tail(sweep, chosen, smallest);
 	else if (selection->count == 1)
 		snprintf(advice->reason, sizeof(advice->reason),
-			 "it is the only one tested, and clients queue at %s", what);
+			 "it is the only one that could be measured, and clients queue at %s",
+			 what);
 	else if (chosen == best)
 		snprintf(advice->reason, sizeof(advice->reason),
 			 "no other tested setting is better than its %s", what);

@@ -19,9 +19,27 @@ static void clear_line(const struct progress *progress)
 		fputs("\r\033[K", stderr);
 }
 
+/* What the time after the first answer buys. */
+static void plan_repeats(const struct sz_sweep_config *config, size_t windows, double least_s,
+			 struct sz_buf *out)
+{
+	double budget_s = sz_ns_to_s(config->budget_ns);
+	if (config->ascent_only)
+		sz_buf_puts(out, ", which is weak: one window each");
+	else if (config->budget_windows <= windows || budget_s <= least_s)
+		sz_buf_puts(out, ", which stays weak: the budget is spent by then");
+	else
+		sz_buf_printf(out,
+			      ", then repeats until it is decided, for %.0f s or %u windows at "
+			      "most",
+			      budget_s, config->budget_windows);
+}
+
 void sz_cli_plan(const struct sz_sweep_config *config, struct sz_buf *out)
 {
 	double least_s, most_s;
+	size_t windows = config->workers.count + config->documented.count + (config->current != 0) +
+			 (config->least > 1);
 	sz_sweep_estimate_s(config, &least_s, &most_s);
 	sz_buf_puts(out, "Plan: workers");
 	for (size_t i = 0; i < config->workers.count; i++)
@@ -36,12 +54,9 @@ void sz_cli_plan(const struct sz_sweep_config *config, struct sz_buf *out)
 		sz_buf_printf(out, " under %u clients", config->load.clients);
 	else
 		sz_buf_puts(out, " under as many clients as the largest gains from");
-	sz_buf_printf(out, "; a first answer after about %.0f to %.0f s", least_s, most_s);
-	if (!config->ascent_only)
-		sz_buf_printf(out,
-			      ", then repeats until it is decided, for %.0f s or %u windows at "
-			      "most",
-			      sz_ns_to_s(config->budget_ns), config->budget_windows);
+	sz_buf_printf(out, "; a first answer after up to %zu window%s, about %.0f to %.0f s",
+		      windows, windows == 1 ? "" : "s", least_s, most_s);
+	plan_repeats(config, windows, least_s, out);
 	if (config->soak_ns)
 		sz_buf_printf(out, ", and %.0f s of soak", sz_ns_to_s(config->soak_ns));
 	sz_buf_puts(out, "\n");

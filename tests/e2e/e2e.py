@@ -34,16 +34,16 @@ class Skip(Exception):
 
 
 class Run:
-    """One run of sizeup, in progress or ended. What is left of it is killed
-    when the test that started it is over."""
+    """One run of sizeup (or of another program), in progress or ended. What is
+    left of it is killed when the test that started it is over."""
 
     of_this_test = []
 
-    def __init__(self, *args, **popen_options):
+    def __init__(self, *args, program=SIZEUP, **popen_options):
         self.mark = uuid.uuid4().hex
         self.status = self.out = self.err = None
         self.process = subprocess.Popen(
-            [SIZEUP, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            [program, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
             env={**os.environ, "XDG_STATE_HOME": STATE.name, MARK_NAME: self.mark},
             **popen_options)

@@ -21,6 +21,8 @@ static int reset(void **state)
 	return 0;
 }
 
+static struct sz_load closed; /* all zero: a closed loop */
+
 static void errors_by_phase_and_errno(void **state)
 {
 	(void)state;
@@ -49,7 +51,7 @@ static void full_error_table_still_counts(void **state)
 static void outcomes_have_their_own_histograms(void **state)
 {
 	(void)state;
-	struct sz_client client = {.asked_ns = 1000, .first_byte_ns = 1040};
+	struct sz_client client = {.load = &closed, .asked_ns = 1000, .first_byte_ns = 1040};
 	client.response.body_bytes = 7;
 	sz_tally_outcome(&result, &client, SZ_OUTCOME_OK, 1100);
 	sz_tally_outcome(&result, &client, SZ_OUTCOME_HTTP_ERROR, 1010);
@@ -65,7 +67,7 @@ static void outcomes_have_their_own_histograms(void **state)
 static void conservation(void **state)
 {
 	(void)state;
-	struct sz_client client = {.asked_ns = 1, .first_byte_ns = 2};
+	struct sz_client client = {.load = &closed, .asked_ns = 1, .first_byte_ns = 2};
 	assert_true(sz_load_counts_ok(&result));
 	result.attempts = 9;
 	result.connect_failed = 2;
