@@ -82,8 +82,9 @@ struct sz_call {
 struct sz_open {
 	bool is_running;
 	struct sz_schedule schedule;
-	uint64_t origin_ns; /* of the schedule */
-	uint64_t due_ns;    /* the next call */
+	uint64_t origin_ns;         /* of the schedule */
+	uint64_t due_ns;            /* the next call */
+	uint64_t from_ns, until_ns; /* calls due then count */
 	struct sz_timer arrival;
 	struct sz_call *queue; /* a ring of cap, a power of two or 0 */
 	size_t head, count, cap;
@@ -131,7 +132,6 @@ struct sz_load {
 	const struct sz_load_span *span; /* of the window */
 	struct sz_timer poll_timer;      /* when span asks for precision */
 	bool precise;                    /* it was reached, at the last poll */
-	uint64_t t0_ns;                  /* of the window */
 	uint64_t completed_ns;           /* last completion of the window */
 	uint64_t interval_start_ns;      /* of the series' last, incomplete interval */
 	struct sz_load_result result;
@@ -215,11 +215,14 @@ void sz_burst_spreads(struct sz_load *load);
 
 /* open.c */
 
-/* The schedule begins anew: with the window. */
-void sz_open_restart(struct sz_load *load, uint64_t now_ns);
-
-/* Calls come from now on … */
+/* Calls come from now on, uncounted … */
 void sz_open_begin(struct sz_load *load, uint64_t now_ns);
+
+/* The window: the schedule begins anew, and its calls count … */
+void sz_open_count(struct sz_load *load, uint64_t t0_ns);
+
+/* … as far as they are due before its end. */
+void sz_open_stop_counting(struct sz_load *load, uint64_t t1_ns);
 
 /* … until now; those that wait are unsent. Nothing happens when none came. */
 void sz_open_end(struct sz_load *load);

@@ -220,10 +220,12 @@ static int run_loop(struct sz_load *load, uint64_t t0_ns, struct sz_err *err)
 	sz_load_begin_stage(load, SZ_STAGE_COUNTING, t0_ns + span->min_ns, t0_ns + span->max_ns);
 	sz_load_begin_polls(load, t0_ns);
 	if (sz_load_is_open(load))
-		sz_open_restart(load, t0_ns);
+		sz_open_count(load, t0_ns);
 	load->counting = true;
 	int rc = sz_load_run_stage(load, err);
 	sz_timer_clear(load->loop, &load->poll_timer);
+	if (rc == 0 && sz_load_is_open(load))
+		sz_open_stop_counting(load, load->finished_ns);
 	return rc;
 }
 
@@ -242,7 +244,7 @@ static void end_series(struct sz_load *load)
 static int count(struct sz_load *load, const struct sz_load_span *span, struct sz_err *err)
 {
 	struct sz_load_result *result = &load->result;
-	uint64_t t0_ns = load->t0_ns = sz_now_ns();
+	uint64_t t0_ns = sz_now_ns();
 	at_edge(span, SZ_EDGE_START);
 	uint64_t cpu_ns = sz_thread_cpu_ns();
 	uint64_t waits = sz_loop_waits(load->loop);

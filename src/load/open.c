@@ -152,7 +152,7 @@ static void come(struct sz_load *load, uint64_t due_ns, uint64_t now_ns)
 {
 	struct sz_open *open = &load->open;
 	const struct sz_call call = {.due_ns = due_ns,
-				     .counted = load->counting && due_ns >= load->t0_ns};
+				     .counted = due_ns >= open->from_ns && due_ns < open->until_ns};
 	if (call.counted) {
 		load->result.scheduled++;
 		load->counted_in_flight++;
@@ -167,19 +167,27 @@ static void come(struct sz_load *load, uint64_t due_ns, uint64_t now_ns)
 		work_off(load, now_ns);
 }
 
-static void on_arrival(struct sz_timer *timer, uint64_t now_ns)
+/* All that were due before this instant. */
+static void all_come(struct sz_load *load, uint64_t before_ns, uint64_t now_ns)
 {
-	struct sz_load *load = sz_container_of(timer, struct sz_load, open.arrival);
 	struct sz_open *open = &load->open;
-	while (open->due_ns <= now_ns && !load->finished) {
+	while (open->due_ns < before_ns) {
 		come(load, open->due_ns, now_ns);
 		open->due_ns = open->origin_ns + sz_schedule_next_ns(&open->schedule);
 	}
-	arm(load, timer, open->due_ns);
+	arm(load, &open->arrival, open->due_ns);
+}
+
+static void on_arrival(struct sz_timer *timer, uint64_t now_ns)
+{
+	struct sz_load *load = sz_container_of(timer, struct sz_load, open.arrival);
+	/* A window that is over by now settles its end itself. */
+	if (!load->finished)
+		all_come(load, now_ns + 1, now_ns);
 	sz_load_check_stage(load, now_ns);
 }
 
-void sz_open_restart(struct sz_load *load, uint64_t now_ns)
+static void restart(struct sz_load *load, uint64_t now_ns)
 {
 	struct sz_open *open = &load->open;
 	open->origin_ns = now_ns;
@@ -188,17 +196,33 @@ void sz_open_restart(struct sz_load *load, uint64_t now_ns)
 	arm(load, &open->arrival, open->due_ns);
 }
 
+void sz_open_count(struct sz_load *load, uint64_t t0_ns)
+{
+	load->open.from_ns = t0_ns;
+	load->open.until_ns = UINT64_MAX;
+	restart(load, t0_ns);
+}
+
+/* Whoever was due before the end counts, even when this program was too late to
+ * see it in time. */
+void sz_open_stop_counting(struct sz_load *load, uint64_t t1_ns)
+{
+	load->open.until_ns = t1_ns;
+	all_come(load, t1_ns, sz_now_ns());
+}
+
 void sz_open_begin(struct sz_load *load, uint64_t now_ns)
 {
 	struct sz_open *open = &load->open;
 	open->arrival.fn = on_arrival;
 	open->queue_timer.fn = on_queue_timer;
 	open->not_before_ns = 0;
+	open->from_ns = open->until_ns = 0;
 	open->is_running = true;
 	/* The kernel may wake a thread this much late, to wake others with it. */
 	open->slack_ns = (unsigned long)prctl(PR_GET_TIMERSLACK);
 	prctl(PR_SET_TIMERSLACK, 1UL);
-	sz_open_restart(load, now_ns);
+	restart(load, now_ns);
 }
 
 void sz_open_end(struct sz_load *load)
