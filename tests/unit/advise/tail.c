@@ -71,7 +71,8 @@ static void noise_decides_nothing(void **state)
 	static const double few[] = {600, 0, 550}; /* requests at 4, so no p99 */
 	for (double noise = 0.02; noise < 0.7; noise *= 2) {
 		for (unsigned blocks = 2; blocks <= 6; blocks++) {
-			assert_in_range(unmoved(equal, noise, blocks), noise < 0.05 ? 100 : 95, 100);
+			assert_in_range(unmoved(equal, noise, blocks), noise < 0.05 ? 100 : 95,
+					100);
 			assert_in_range(unmoved(slightly, noise, blocks), 95, 100);
 			assert_in_range(unmoved(few, noise, blocks), 95, 100);
 		}
