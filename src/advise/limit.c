@@ -188,10 +188,10 @@ static void waiting_against(const struct view *view, char *text, size_t size)
 
 /* --- oversubscribed --- */
 
-/* Told where it fits: on its own it only says that something was busy. */
+/* Of the whole machine: evidence only where tasks wait for much of the time. */
 static void cpu_pressure(const struct view *view, struct sz_advice *advice)
 {
-	if (!isnan(view->setting->window.cpu_some_ratio))
+	if (view->setting->window.cpu_some_ratio >= 0.2)
 		evidence(advice, "some task was ready and waited for a CPU for %.0f %% of the time",
 			 view->setting->window.cpu_some_ratio * 100);
 }

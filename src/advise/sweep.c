@@ -227,8 +227,7 @@ static enum sz_status no_answer(const struct sz_sweep *sweep)
 {
 	if (sweep->interrupted)
 		return SZ_STATUS_INTERRUPTED;
-	const struct sz_advice *advice = &sweep->advice;
-	bool noise = any_disturbed(sweep) || advice->incomparable || advice->need_unasked;
+	bool noise = any_disturbed(sweep) || sweep->advice.incomparable;
 	return noise ? SZ_STATUS_UNTRUSTWORTHY : SZ_STATUS_NO;
 }
 
@@ -240,6 +239,8 @@ static void conclude_need(struct sz_sweep *sweep)
 	advice->need_unmet = !carrying && !advice->need_unasked;
 	if (carrying && !any_disturbed(sweep))
 		recommend_carrying(sweep, carrying);
+	else if (advice->need_unasked && !sweep->interrupted)
+		advice->status = SZ_STATUS_UNTRUSTWORTHY;
 	else
 		advice->status = no_answer(sweep);
 }

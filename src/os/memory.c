@@ -19,9 +19,9 @@ static int read_machine(const struct sz_os *os, struct sz_memory_use *use)
 {
 	sz_autofree char *text = NULL;
 	int64_t total_bytes, available_bytes;
-	ssize_t len = sz_os_read_all(os, &text, "proc/meminfo");
-	if (len < 0)
-		return (int)len;
+	int status = (int)sz_os_read_all(os, &text, "proc/meminfo");
+	if (status < 0)
+		return status;
 	if (!sz_scan_kib(text, "MemTotal:", &total_bytes) ||
 	    !sz_scan_kib(text, "MemAvailable:", &available_bytes) || available_bytes > total_bytes)
 		return -EBADMSG;
@@ -35,9 +35,9 @@ static int read_value(const struct sz_os *os, const struct sz_cgroup *at, const 
 		      const char *key, uint64_t *value)
 {
 	sz_autofree char *text = NULL;
-	ssize_t len = sz_os_read_all(os, &text, "%s/%s", at->dir + 1, name);
-	if (len < 0)
-		return (int)len;
+	int status = (int)sz_os_read_all(os, &text, "%s/%s", at->dir + 1, name);
+	if (status < 0)
+		return status;
 	const char *digits = sz_scan_key(text, key);
 	return digits && sz_scan_number(&digits, 10, value) ? 0 : -EBADMSG;
 }
@@ -75,26 +75,31 @@ static int use_cgroup(const struct sz_os *os, const struct sz_cgroup *at, uint64
 	return 0;
 }
 
-int sz_memory_use_read(const struct sz_os *os, pid_t pid, struct sz_memory_use *use)
+static int use_cgroups(const struct sz_os *os, pid_t pid, struct sz_memory_use *use)
 {
 	sz_autofree char *cgroups = NULL, *mounts = NULL;
-	struct sz_memory_use least;
+	uint64_t total_bytes = use->limit_bytes;
 	struct sz_cgroup at;
 	char why[256];
-	int status = read_machine(os, &least);
+	int status = (int)sz_os_read_all(os, &cgroups, "proc/%d/cgroup", pid);
+	if (status >= 0)
+		status = (int)sz_os_read_all(os, &mounts, "proc/self/mountinfo");
 	if (status < 0)
 		return status;
-	uint64_t total_bytes = least.limit_bytes;
-	ssize_t len = sz_os_read_all(os, &cgroups, "proc/%d/cgroup", pid);
-	if (len >= 0)
-		len = sz_os_read_all(os, &mounts, "proc/self/mountinfo");
-	if (len < 0)
-		return (int)len;
-	if (sz_cgroup_find(cgroups, mounts, "memory", &at, why) == 0) {
-		do
-			status = use_cgroup(os, &at, total_bytes, &least);
-		while (status == 0 && sz_cgroup_up(&at));
-	}
+	if (sz_cgroup_find(cgroups, mounts, "memory", &at, why) < 0)
+		return 0;
+	do
+		status = use_cgroup(os, &at, total_bytes, use);
+	while (status == 0 && sz_cgroup_up(&at));
+	return status;
+}
+
+int sz_memory_use_read(const struct sz_os *os, pid_t pid, struct sz_memory_use *use)
+{
+	struct sz_memory_use least;
+	int status = read_machine(os, &least);
+	if (status == 0)
+		status = use_cgroups(os, pid, &least);
 	if (status == 0)
 		*use = least;
 	return status;

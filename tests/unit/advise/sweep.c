@@ -106,8 +106,10 @@ static void client_on_the_same_cores_is_allowed_for(void **state)
 	struct sz_sweep sweep;
 	FILL(&sweep, 2, 1.1, rows);
 	sweep.visits[1].window.client_cores = 0.25;
+	sweep.visits[1].window.cpu_some_ratio = 0.4;
 	advise(&sweep);
 	assert_int_equal(sweep.advice.limit, SZ_CLASS_CPU_BOUND);
+	assert_non_null(strstr(sweep.advice.evidence[2], "waited for a CPU for 40 %"));
 	sz_sweep_fini(&sweep);
 }
 

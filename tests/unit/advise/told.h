@@ -72,13 +72,15 @@ static inline unsigned answer(struct sz_sweep *sweep)
 	return sweep->advice.recommended ? sweep->setting[sweep->advice.setting].workers : 0;
 }
 
-static inline const struct sz_warning *warning_of(const struct sz_sweep *sweep, const char *code)
+/* The warning is there, and its text or remedy has these words. */
+static inline bool warned(const struct sz_sweep *sweep, const char *code, const char *words)
 {
 	for (size_t i = 0; i < sweep->advice.warning_count; i++) {
-		if (strcmp(sweep->advice.warnings[i].code, code) == 0)
-			return &sweep->advice.warnings[i];
+		const struct sz_warning *warning = &sweep->advice.warnings[i];
+		if (strcmp(warning->code, code) == 0)
+			return strstr(warning->text, words) || strstr(warning->remedy, words);
 	}
-	return NULL;
+	return false;
 }
 
 #endif
