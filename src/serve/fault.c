@@ -129,6 +129,8 @@ int sz_fault_parse(const char *text, struct sz_fault_choice *choice, struct sz_e
 
 void sz_fault_list(struct sz_buf *out)
 {
+	sz_buf_printf(out, "%-*s  %-*s  %s\n", NAME_COLUMNS, "FAULT", SEEN_COLUMNS, "SEEN AS",
+		      "WHAT THE SERVER DOES [DEFAULT]");
 	for (const struct sz_fault *fault = sz_faults; fault->name; fault++) {
 		char name[64];
 		snprintf(name, sizeof(name), "%s%s", fault->name, args[fault->arg].placeholder);

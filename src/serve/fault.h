@@ -31,8 +31,8 @@ struct sz_fault_choice {
 /* "NAME" or "NAME=ARG"; without ARG it is the fault's own default. */
 int sz_fault_parse(const char *text, struct sz_fault_choice *choice, struct sz_err *err);
 
-/* One line per fault: how it is written, what a client should make of the
- * request that it strikes, what the server does and [the default argument]. */
+/* A line of titles and one per fault: how it is written, what a client should
+ * make of a GET that it strikes, what the server does, [the default]. */
 void sz_fault_list(struct sz_buf *out);
 
 struct sz_fault_config {

@@ -33,8 +33,13 @@ void sz_play_step(struct sz_play *play, enum sz_step_kind kind, uint64_t value)
 
 void sz_play_say(struct sz_play *play, const char *bytes, size_t len)
 {
-	add(play, (struct sz_step){.kind = SZ_STEP_SAY, .value = len, .from = play->bytes.len});
+	size_t from = play->bytes.len;
 	sz_buf_append(&play->bytes, bytes, len);
+	struct sz_step *last = play->count > play->mark ? &play->steps[play->count - 1] : NULL;
+	if (last && last->kind == SZ_STEP_SAY)
+		last->value += len;
+	else
+		add(play, (struct sz_step){.kind = SZ_STEP_SAY, .value = len, .from = from});
 }
 
 void sz_play_text(struct sz_play *play, const char *text)
@@ -42,7 +47,13 @@ void sz_play_text(struct sz_play *play, const char *text)
 	sz_play_say(play, text, strlen(text));
 }
 
-void sz_play_repeat(struct sz_play *play, size_t from, uint64_t times)
+void sz_play_mark(struct sz_play *play)
 {
-	add(play, (struct sz_step){.kind = SZ_STEP_REPEAT, .value = times, .from = from});
+	play->mark = play->count;
+}
+
+void sz_play_repeat(struct sz_play *play, uint64_t times)
+{
+	add(play, (struct sz_step){.kind = SZ_STEP_REPEAT, .value = times, .from = play->mark});
+	play->mark = play->count;
 }

@@ -62,9 +62,10 @@ static void play_stall(struct sz_play *play, const struct sz_fault_ask *ask)
 static void play_trickle(struct sz_play *play, const struct sz_fault_ask *ask)
 {
 	static const char good[] = GOOD;
-	for (const char *byte = good; *byte; byte++) {
-		sz_play_say(play, byte, 1);
+	sz_play_say(play, good, 1);
+	for (const char *byte = good + 1; *byte; byte++) {
 		sz_play_step(play, SZ_STEP_WAIT, ask->arg[0]);
+		sz_play_say(play, byte, 1);
 	}
 }
 
@@ -187,9 +188,9 @@ static void play_large_body(struct sz_play *play, const struct sz_fault_ask *ask
 	say_filler(play, len % PIECE_BYTES);
 	if (len < PIECE_BYTES)
 		return;
-	size_t piece = play->count;
+	sz_play_mark(play);
 	say_filler(play, PIECE_BYTES);
-	sz_play_repeat(play, piece, len / PIECE_BYTES - 1);
+	sz_play_repeat(play, len / PIECE_BYTES - 1);
 }
 
 static void play_endless_body(struct sz_play *play, const struct sz_fault_ask *ask)
@@ -198,11 +199,11 @@ static void play_endless_body(struct sz_play *play, const struct sz_fault_ask *a
 	(void)ask;
 	snprintf(size, sizeof(size), "%zx\r\n", PIECE_BYTES);
 	sz_play_text(play, CHUNKED);
-	size_t chunk = play->count;
+	sz_play_mark(play);
 	sz_play_text(play, size);
 	say_filler(play, PIECE_BYTES);
 	sz_play_text(play, "\r\n");
-	sz_play_repeat(play, chunk, SZ_FOREVER);
+	sz_play_repeat(play, SZ_FOREVER);
 }
 
 /* Heads */
@@ -234,9 +235,9 @@ static void play_endless_head(struct sz_play *play, const struct sz_fault_ask *a
 {
 	(void)ask;
 	sz_play_text(play, OK_HEAD);
-	size_t field = play->count;
+	sz_play_mark(play);
 	say_field(play, 1000);
-	sz_play_repeat(play, field, SZ_FOREVER);
+	sz_play_repeat(play, SZ_FOREVER);
 }
 
 static void play_interim_100(struct sz_play *play, const struct sz_fault_ask *ask)
@@ -254,7 +255,7 @@ static void play_interim_103(struct sz_play *play, const struct sz_fault_ask *as
 static void play_interim_storm(struct sz_play *play, const struct sz_fault_ask *ask)
 {
 	sz_play_text(play, EARLY_HINTS);
-	sz_play_repeat(play, 0, ask->arg[0] - 1);
+	sz_play_repeat(play, ask->arg[0] - 1);
 	sz_fault_play_good(play, ask);
 }
 

@@ -49,6 +49,7 @@ struct sz_play {
 	struct sz_step *steps;
 	size_t count;
 	size_t cap;
+	size_t mark; /* the step that a repetition begins with */
 	struct sz_buf bytes;
 	bool failed;
 };
@@ -56,11 +57,14 @@ struct sz_play {
 void sz_play_fini(struct sz_play *play);
 bool sz_play_failed(const struct sz_play *play);
 void sz_play_step(struct sz_play *play, enum sz_step_kind kind, uint64_t value);
+
+/* What is said in a row goes out in one piece. */
 void sz_play_say(struct sz_play *play, const char *bytes, size_t len);
 void sz_play_text(struct sz_play *play, const char *text);
 
-/* Everything from step `from` on once more, `times` times. */
-void sz_play_repeat(struct sz_play *play, size_t from, uint64_t times);
+/* Everything that follows the mark, `times` times more. One per play. */
+void sz_play_mark(struct sz_play *play);
+void sz_play_repeat(struct sz_play *play, uint64_t times);
 
 /* Faults */
 
@@ -97,7 +101,7 @@ struct sz_fault {
 	const char *fallback; /* as one would type it */
 	uint64_t min, max;    /* of counts and bytes, inclusive */
 	enum sz_fault_strikes strikes;
-	const char *seen; /* the outcome in load/ of a request that was struck, on a
+	const char *seen; /* the outcome in load/ of a GET that was struck, on a
 			   * connection that had been answered before (but for the
 			   * first request of one that was struck itself) */
 	const char *help;
