@@ -170,7 +170,7 @@ static void play_head_with_body(struct sz_play *play, const struct sz_fault_ask 
 static void play_split(struct sz_play *play, const struct sz_fault_ask *ask)
 {
 	static const char whole[] = OK_HEAD "Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"
-					    "3;a=1;b=\"x;\\\"y\"\r\n" OK_BODY "\r\n"
+					    "3;a=\"x;y\";b=2\r\n" OK_BODY "\r\n"
 					    "0;last\r\nX-Sum: 1\r\n\r\n";
 	size_t len = sizeof(whole) - 1;
 	size_t cut = 1 + ask->number % (len - 1);
@@ -418,6 +418,9 @@ const struct sz_fault sz_faults[] = {
 	{"split", .seen = "ok", .play = play_split,
 	 .help = "chunks with extensions and trailers, in two pieces, cut one byte further each "
 		 "time"},
+	{"chunk-extensions", .seen = "ok",
+	 .help = "every form of a chunk extension: tokens, quoted, with a quoted pair, no value",
+	 RAW(CHUNKED "3;a=1;b=\"x;y\";c=\"x\\\"y\";d\r\n" OK_BODY "\r\n0;a=1;b=2\r\n\r\n")},
 	{"chunk-overflow", .seen = "protocol_error", .help = "a chunk of 2^64 + 3 bytes",
 	 RAW(CHUNKED "10000000000000003\r\n" OK_BODY "\r\n0\r\n\r\n")},
 	{"chunk-negative", .seen = "protocol_error", .help = "a chunk of a size below zero",
