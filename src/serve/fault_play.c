@@ -31,15 +31,19 @@ void sz_play_step(struct sz_play *play, enum sz_step_kind kind, uint64_t value)
 	add(play, (struct sz_step){.kind = kind, .value = value});
 }
 
+static bool is_saying(const struct sz_play *play)
+{
+	return play->count > play->mark && play->steps[play->count - 1].kind == SZ_STEP_SAY;
+}
+
 void sz_play_say(struct sz_play *play, const char *bytes, size_t len)
 {
-	size_t from = play->bytes.len;
-	sz_buf_append(&play->bytes, bytes, len);
-	struct sz_step *last = play->count > play->mark ? &play->steps[play->count - 1] : NULL;
-	if (last && last->kind == SZ_STEP_SAY)
-		last->value += len;
+	if (is_saying(play))
+		play->steps[play->count - 1].value += len;
 	else
-		add(play, (struct sz_step){.kind = SZ_STEP_SAY, .value = len, .from = from});
+		add(play,
+		    (struct sz_step){.kind = SZ_STEP_SAY, .value = len, .from = play->bytes.len});
+	sz_buf_append(&play->bytes, bytes, len);
 }
 
 void sz_play_text(struct sz_play *play, const char *text)

@@ -281,7 +281,7 @@ void sz_fault_play(const struct sz_fault *fault, struct sz_play *play,
 }
 
 /* May hold NUL. */
-#define RAW(text) .bytes = text, .len = sizeof(text) - 1
+#define RAW(text) .bytes = (text), .len = sizeof(text) - 1
 
 const struct sz_fault sz_faults[] = {
 	/* Silence and death */

@@ -53,7 +53,7 @@ static void refusals(void **state)
 		const char *hint;
 	} cases[] = {
 		{"", "there is no fault ''", "--fault list"},
-		{"truncat", "there is no fault 'truncat'", "did you mean --fault truncate?"},
+		{"truncade", "there is no fault 'truncade'", "did you mean --fault truncate?"},
 		{"trunkate=5", "there is no fault 'trunkate'", "did you mean --fault truncate?"},
 		{"tru", "there is no fault 'tru'", "--fault list"},
 		{"never-answer=1", "takes no argument", "write --fault never-answer"},
