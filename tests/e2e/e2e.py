@@ -178,6 +178,43 @@ def server(workers=1):
         serving.destroy()
 
 
+class FaultServer:
+    """A server that misbehaves, with the log of what it did."""
+
+    def __init__(self, fault, *options, host="127.0.0.1"):
+        self.path = pathlib.Path(STATE.name) / f"{uuid.uuid4().hex}.json"
+        self.running = Run("serve", "--fault", fault, "--host", host, "--port", "0",
+                           "--fault-log", str(self.path), *options)
+        # The log is written once the port is bound.
+        check(eventually(lambda: self.path.exists() or self.running.process.poll() is not None, 10)
+              and self.path.exists(), f"--fault {fault} listens")
+        self.port = self.log()["port"]
+        self.url = f"http://{host}:{self.port}/"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.running.destroy()
+
+    def log(self):
+        return json.loads(self.path.read_text(encoding="utf-8"))
+
+    def fresh_log(self):
+        """The log as of now, from the server that runs on."""
+        before = self.path.stat().st_ino
+        self.running.process.send_signal(signal.SIGUSR1)
+        check(eventually(lambda: self.path.stat().st_ino != before, 10), "SIGUSR1 writes the log")
+        return self.log()
+
+    def end(self):
+        """Stop the server in an orderly way; the log of its life."""
+        self.running.process.send_signal(signal.SIGTERM)
+        ended = self.running.wait(10)
+        check(ended.status == 0, "a stop is no failure", ended)
+        return self.log()
+
+
 def outcome_of(test):
     try:
         test()
