@@ -66,7 +66,8 @@ static void compare_with_control(struct sz_sweep *sweep)
 	advice->control_ratio = advice->control_age_s = SZ_NAN;
 	for (size_t i = 0; i < sweep->visit_count; i++) {
 		const struct sz_visit *visit = &sweep->visits[i];
-		if (visit->purpose != SZ_FOR_CONTROL || visit->window.disturbed ||
+		if (visit->purpose != SZ_FOR_CONTROL || !advice->recommended ||
+		    visit->setting != advice->setting || visit->window.disturbed ||
 		    isnan(visit->fresh_score))
 			continue;
 		advice->control_ratio = visit->window.score / visit->fresh_score;

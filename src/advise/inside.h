@@ -73,6 +73,10 @@ bool sz_weigh_tails(const struct sz_sweep *sweep, struct sz_selection *selection
 const struct sz_setting *sz_find_carrying(const struct sz_sweep *sweep, enum sz_grade *grade);
 
 /* A setting at which the clients ask for less than it could give, or NULL. */
+/* With repeats it is open still whether a setting carries it: "no" is not shown
+ * either. */
+bool sz_need_is_open(const struct sz_sweep *sweep);
+
 const struct sz_setting *sz_find_unasked(const struct sz_sweep *sweep);
 
 void sz_next_for_need(const struct sz_sweep *sweep, struct sz_next *next);
@@ -82,6 +86,13 @@ void sz_next_again(struct sz_next *next, unsigned workers);
 
 /* Index of the setting with so many workers; setting_count when there is none. */
 size_t sz_setting_index(const struct sz_sweep *sweep, unsigned workers);
+
+/* It was visited, whether or not anything could be measured. */
+bool sz_was_tried(const struct sz_sweep *sweep, unsigned workers);
+
+/* Add untested counts that could change the answer, each once in a sweep. */
+void sz_next_untested(const struct sz_sweep *sweep, const struct sz_selection *selection,
+		      struct sz_next *next);
 
 /* The smallest setting that was measured, or the last. */
 size_t sz_smallest_setting(const struct sz_sweep *sweep);

@@ -238,7 +238,8 @@ static void cpu_bound_explain(const struct view *view, struct sz_advice *advice)
 		 window->cpu_s_per_request * 1e3, view->cores,
 		 view->cores / window->cpu_s_per_request, window->throughput_rps);
 	double dearer = window->cpu_s_per_request / view->sweep->alone_cpu_s_per_request;
-	if (dearer > 1.1)
+	/* That of the one alone is not corrected for a drift of the machine. */
+	if (dearer > 1.1 && !(view->sweep->advice.speed_drift > 0.05))
 		evidence(advice, "that is %.2f x the CPU time of a request that comes alone",
 			 dearer);
 	cpu_pressure(view, advice);

@@ -95,7 +95,9 @@ static void count_fitting(const struct sz_sweep *sweep, struct sz_memory_budget 
 {
 	double each_bytes = memory->worker_bytes + growth_bytes(sweep);
 	memory->fits_workers = -1;
-	if (!memory->known || memory->limit_bytes < 0 || !(each_bytes > 0))
+	/* Less than a page each is noise, not a worker. */
+	const double page_bytes = 4096;
+	if (!memory->known || memory->limit_bytes < 0 || !(each_bytes >= page_bytes))
 		return;
 	double left_bytes =
 		(double)(memory->limit_bytes - memory->others_bytes) - memory->fixed_bytes;

@@ -11,8 +11,6 @@
 
 #include <math.h>
 
-#include "base/units.h"
-
 enum carries { MAY_CARRY, CARRIES, FAILS };
 
 static enum carries judge(const struct sz_sweep *sweep, const struct sz_setting *setting)
@@ -21,7 +19,8 @@ static enum carries judge(const struct sz_sweep *sweep, const struct sz_setting 
 	if (setting->throughput_low_rps >= need_rps)
 		return CARRIES;
 	/* When nobody queues, the clients asked for no more. */
-	return setting->saturated && setting->throughput_high_rps < need_rps ? FAILS : MAY_CARRY;
+	bool queues = setting->saturated && !isnan(sweep->alone_latency_ms);
+	return queues && setting->throughput_high_rps < need_rps ? FAILS : MAY_CARRY;
 }
 
 /* The first that may decide and is so judged; NULL: none. */
@@ -54,6 +53,12 @@ const struct sz_setting *sz_find_carrying(const struct sz_sweep *sweep, enum sz_
 		 : open && open < shown ? SZ_GRADE_NOT_WORSE_SHOWN
 					: SZ_GRADE_DECIDED;
 	return shown ? shown : first_by_mean(sweep);
+}
+
+bool sz_need_is_open(const struct sz_sweep *sweep)
+{
+	const struct sz_setting *open = first_judged(sweep, MAY_CARRY);
+	return open && !isnan(open->throughput_high_rps);
 }
 
 const struct sz_setting *sz_find_unasked(const struct sz_sweep *sweep)
@@ -111,10 +116,10 @@ static void add_between(const struct sz_sweep *sweep, const struct sz_setting *c
 {
 	const struct sz_setting *left = left_neighbour(sweep, carrying);
 	unsigned high = carrying->workers, low = left ? left->workers : 0;
-	if (high - low < 2)
+	unsigned middle = left ? (unsigned)lround(sqrt((double)low * high)) : high / 2;
+	if (high - low < 2 || sz_was_tried(sweep, middle))
 		return;
-	next->untested[next->untested_count++] =
-		left ? (unsigned)lround(sqrt((double)low * high)) : high / 2;
+	next->untested[next->untested_count++] = middle;
 	sz_next_again(next, high);
 }
 
@@ -125,7 +130,7 @@ static void add_peak(const struct sz_sweep *sweep, struct sz_next *next)
 	const struct sz_setting *best = sz_best_setting(sweep);
 	if (best && is_near(sweep, best) && !sz_find_unasked(sweep) &&
 	    sz_select_setting(sweep, &selection, NULL) == 0 && selection.best + 1 < selection.count)
-		next->untested_count = sz_select_untested(&selection, next->untested);
+		sz_next_untested(sweep, &selection, next);
 }
 
 void sz_next_for_need(const struct sz_sweep *sweep, struct sz_next *next)

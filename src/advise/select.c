@@ -10,6 +10,42 @@
 #include "base/mem.h"
 #include "stat/dunnett.h"
 
+static bool was_ascended(const struct sz_sweep *sweep, size_t setting)
+{
+	for (size_t i = 0; i < sweep->visit_count; i++) {
+		if (sweep->visits[i].setting == setting &&
+		    sweep->visits[i].purpose == SZ_FOR_ASCENT)
+			return true;
+	}
+	return false;
+}
+
+static bool counts(const struct sz_visit *visit)
+{
+	return sz_visit_compares(visit) && !visit->window.disturbed;
+}
+
+/* A mid-point that the race added, and whose block ended before any of the
+ * others was in it (the budget, an interrupt), compares with nothing. It is left
+ * out; it must not make the rest incomparable. */
+static bool is_lone_newcomer(const struct sz_sweep *sweep, size_t setting)
+{
+	if (was_ascended(sweep, setting))
+		return false;
+	for (size_t i = 0; i < sweep->visit_count; i++) {
+		const struct sz_visit *own = &sweep->visits[i];
+		if (own->setting != setting || !counts(own))
+			continue;
+		for (size_t k = 0; k < sweep->visit_count; k++) {
+			const struct sz_visit *other = &sweep->visits[k];
+			if (other->block == own->block && counts(other) &&
+			    was_ascended(sweep, other->setting))
+				return false;
+		}
+	}
+	return true;
+}
+
 int sz_select_setting(const struct sz_sweep *sweep, struct sz_selection *selection,
 		      struct sz_err *err)
 {
@@ -22,8 +58,8 @@ int sz_select_setting(const struct sz_sweep *sweep, struct sz_selection *selecti
 	for (size_t i = 0; i < sweep->visit_count; i++) {
 		const struct sz_visit *visit = &sweep->visits[i];
 		const struct sz_setting *setting = &sweep->setting[visit->setting];
-		if (!sz_visit_compares(visit) || visit->window.disturbed ||
-		    setting->verdict == SZ_INFEASIBLE)
+		if (!counts(visit) || setting->verdict == SZ_INFEASIBLE ||
+		    is_lone_newcomer(sweep, visit->setting))
 			continue;
 		observations[count++] = (struct sz_observation){visit->block, setting->workers,
 								visit->window.score};
@@ -126,6 +162,18 @@ static void add_promising(const struct sz_selection *selection, struct sz_next *
 	}
 }
 
+/* A mid-point that turned out to be no candidate is not asked for again. */
+void sz_next_untested(const struct sz_sweep *sweep, const struct sz_selection *selection,
+		      struct sz_next *next)
+{
+	unsigned untested[SZ_UNTESTED_MAX];
+	size_t count = sz_select_untested(selection, untested);
+	for (size_t i = 0; i < count; i++) {
+		if (!sz_was_tried(sweep, untested[i]))
+			next->untested[next->untested_count++] = untested[i];
+	}
+}
+
 static void add_answering(const struct sz_sweep *sweep, struct sz_next *next)
 {
 	struct sz_selection selection;
@@ -153,7 +201,7 @@ static void add_answering(const struct sz_sweep *sweep, struct sz_next *next)
 	}
 	unsigned race[SZ_SETTINGS_MAX];
 	size_t count = sz_select_race(&selection, race);
-	next->untested_count = sz_select_untested(&selection, next->untested);
+	sz_next_untested(sweep, &selection, next);
 	/* What is new is measured in one block with what it is compared with. */
 	if (next->untested_count) {
 		sz_next_again(next, selection.candidate[selection.selected].setting);

@@ -45,6 +45,13 @@ bool sz_smallest_is_enough(const struct sz_sweep *sweep)
 	return sz_setting_decides(first) && !first->saturated;
 }
 
+bool sz_was_tried(const struct sz_sweep *sweep, unsigned workers)
+{
+	size_t at = sz_setting_index(sweep, workers);
+	return at < sweep->setting_count &&
+	       (sweep->setting[at].measured || sweep->setting[at].failure[0]);
+}
+
 size_t sz_setting_index(const struct sz_sweep *sweep, unsigned workers)
 {
 	size_t i = 0;

@@ -236,10 +236,12 @@ static void conclude_need(struct sz_sweep *sweep)
 	struct sz_advice *advice = &sweep->advice;
 	const struct sz_setting *carrying = sz_find_carrying(sweep, &advice->grade);
 	advice->need_unasked = !carrying && sz_find_unasked(sweep);
-	advice->need_unmet = !carrying && !advice->need_unasked;
+	bool unknown = !carrying && !advice->need_unasked;
+	advice->need_open = unknown && (any_disturbed(sweep) || sz_need_is_open(sweep));
+	advice->need_unmet = unknown && !advice->need_open;
 	if (carrying && !any_disturbed(sweep))
 		recommend_carrying(sweep, carrying);
-	else if (advice->need_unasked && !sweep->interrupted)
+	else if ((advice->need_unasked || advice->need_open) && !sweep->interrupted)
 		advice->status = SZ_STATUS_UNTRUSTWORTHY;
 	else
 		advice->status = no_answer(sweep);

@@ -96,14 +96,14 @@ static void describe(struct sz_sweep *sweep, const struct sz_users_row *first)
 	if (first)
 		snprintf(advice->text, sizeof(advice->text),
 			 "from %u user%s on %u workers pay: there the slowest first byte comes "
-			 "after %s instead of %s with %u worker%s%s",
+			 "after %s instead of %s with %u worker%s (one window each)%s",
 			 first->users, first->users == 1 ? "" : "s", many, fast, slow, few, plural,
 			 what_is_open(sweep, first));
 	else
 		snprintf(advice->text, sizeof(advice->text),
-			 "%u workers never pay within %u-%u users: at the most the slowest first "
-			 "byte comes after %s instead of %s with %u worker%s",
-			 many, advice->row[0].users, most->users, fast, slow, few, plural);
+			 "%u workers do not pay at %u users, the most that were asked for: the "
+			 "slowest first byte comes after %s instead of %s with %u worker%s",
+			 many, most->users, fast, slow, few, plural);
 }
 
 void sz_judge_users(struct sz_sweep *sweep)

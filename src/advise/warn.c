@@ -233,6 +233,22 @@ static void warn_errors(struct sz_sweep *sweep)
 	}
 }
 
+/* As far as another sweep should look; --workers ends at 4096. */
+static unsigned larger_range(const struct sz_setting *setting)
+{
+	return setting->workers > 1024 ? 4096 : setting->workers * 4;
+}
+
+static bool is_largest_deciding(const struct sz_sweep *sweep, const struct sz_setting *setting)
+{
+	const struct sz_setting *end = sweep->setting + sweep->setting_count;
+	while (++setting < end) {
+		if (sz_setting_decides(setting))
+			return false;
+	}
+	return true;
+}
+
 static void warn_range(struct sz_sweep *sweep)
 {
 	const struct sz_advice *advice = &sweep->advice;
@@ -241,7 +257,8 @@ static void warn_range(struct sz_sweep *sweep)
 	unsigned workers = sweep->setting[advice->setting].workers;
 	remedy(warn(&sweep->advice, "range-limited",
 		    "%u is the largest setting tested and throughput was still rising", workers),
-	       "add larger settings: --workers 1..%u", workers * 4);
+	       "add larger settings: --workers 1..%u",
+	       larger_range(&sweep->setting[advice->setting]));
 }
 
 static void warn_start(struct sz_sweep *sweep)
@@ -273,14 +290,18 @@ static void warn_blind(struct sz_sweep *sweep)
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
 		if (!setting->measured ||
-		    (!isnan(setting->window.foreign_cores) && setting->window.workers_known))
+		    (!isnan(setting->window.foreign_cores) && setting->window.workers_known &&
+		     !isnan(setting->window.memory_full_ratio)))
 			continue;
 		remedy(warn(&sweep->advice, "blind",
 			    "at %u worker%s %s could not be read, so this is not checked",
 			    setting->workers, setting->workers == 1 ? "" : "s",
 			    isnan(setting->window.foreign_cores) ? "the CPU time of the machine"
-								 : "the sockets of the service"),
-		       "run sizeup with the rights to read /proc of the service");
+			    : !setting->window.workers_known     ? "the sockets of the service"
+								 : "/proc/pressure/memory"),
+		       "run sizeup with the rights to read /proc of the service; pressure is "
+		       "counted by "
+		       "a kernel that was booted with psi=1");
 		return;
 	}
 }
@@ -493,11 +514,21 @@ static void warn_unmet(struct sz_sweep *sweep)
 		     "no count tested carries %llu req/s: the best, %u worker%s, gives %.1f",
 		     (unsigned long long)sweep->need_rps, best->workers,
 		     best->workers == 1 ? "" : "s", best->window.throughput_rps);
-	if (best == &sweep->setting[sweep->setting_count - 1])
-		remedy(warning, "add larger settings: --workers 1..%u", best->workers * 4);
+	if (is_largest_deciding(sweep, best))
+		remedy(warning, "add larger settings: --workers 1..%u", larger_range(best));
 	else
 		remedy(warning, "more workers do not help: make a request cheaper, or give the "
 				"service more of what limits it");
+}
+
+static void warn_open(struct sz_sweep *sweep)
+{
+	if (sweep->advice.need_open)
+		remedy(warn(&sweep->advice, "need-open",
+			    "whether a count tested carries %llu req/s is not decided by these "
+			    "windows",
+			    (unsigned long long)sweep->need_rps),
+		       "give it more time (--budget), or a quieter machine");
 }
 
 void sz_warn_all(struct sz_sweep *sweep)
@@ -509,8 +540,10 @@ void sz_warn_all(struct sz_sweep *sweep)
 		warn_superlinear,  warn_blind,     warn_alone,          warn_attached,
 		warn_failures,     warn_stall,     warn_knob,           warn_incomparable,
 		warn_drift,        warn_age,       warn_connect,        warn_utilisation,
-		warn_unasked,      warn_unmet,
+		warn_unasked,      warn_unmet,     warn_open,
 	};
+	/* One of them adds two. */
+	_Static_assert(SZ_ARRAY_LEN(checks) < SZ_WARNINGS_MAX, "room for all warnings");
 	for (size_t i = 0; i < SZ_ARRAY_LEN(checks); i++)
 		checks[i](sweep);
 }

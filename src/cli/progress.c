@@ -38,8 +38,7 @@ static void plan_repeats(const struct sz_sweep_config *config, size_t windows, d
 void sz_cli_plan(const struct sz_sweep_config *config, struct sz_buf *out)
 {
 	double least_s, most_s;
-	size_t windows = config->workers.count + config->documented.count + (config->current != 0) +
-			 (config->least > 1);
+	size_t windows = sz_sweep_windows_most(config);
 	sz_sweep_estimate_s(config, &least_s, &most_s);
 	sz_buf_puts(out, "Plan: workers");
 	for (size_t i = 0; i < config->workers.count; i++)

@@ -17,6 +17,9 @@
 #include "base/mem.h"
 
 #define CATCH_UP 2.0 /* times the rate */
+/* Turns that a late timer may make up for: else one turn of the loop would send
+ * one call however many were due. */
+#define CATCH_UP_SLACK_NS SZ_NS_PER_MS
 
 /* Free clients, first in, first out: all of them are used in turn. */
 
@@ -84,6 +87,8 @@ static bool push_call(struct sz_open *open, const struct sz_call *call)
 
 static void give(struct sz_client *client, const struct sz_call *call)
 {
+	/* Who backs off from a failure need not: the call is another one's. */
+	sz_timer_clear(client->load->loop, &client->retry);
 	client->is_due = true;
 	client->asked_ns = call->due_ns;
 	client->counted = call->counted;
@@ -119,6 +124,11 @@ static uint64_t catch_up_gap_ns(const struct sz_load *load, uint64_t now_ns)
 	return (uint64_t)(1e9 / (CATCH_UP * rate_rps));
 }
 
+static uint64_t later_ns(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
 /* What waits goes to who is free, as far as the pace allows. */
 static void work_off(struct sz_load *load, uint64_t now_ns)
 {
@@ -130,7 +140,8 @@ static void work_off(struct sz_load *load, uint64_t now_ns)
 		if (!client)
 			break;
 		pop_call(open);
-		open->not_before_ns = now_ns + catch_up_gap_ns(load, now_ns);
+		open->not_before_ns = later_ns(open->not_before_ns, now_ns - CATCH_UP_SLACK_NS) +
+				      catch_up_gap_ns(load, now_ns);
 		give(client, &call);
 	}
 	if (open->count == 0)
@@ -168,11 +179,12 @@ static void come(struct sz_load *load, uint64_t due_ns, uint64_t now_ns)
 }
 
 /* All that were due before this instant. */
-static void all_come(struct sz_load *load, uint64_t before_ns, uint64_t now_ns)
+static void all_come(struct sz_load *load, uint64_t before_ns)
 {
 	struct sz_open *open = &load->open;
 	while (open->due_ns < before_ns) {
-		come(load, open->due_ns, now_ns);
+		/* Each has its own lateness: the first are sent meanwhile. */
+		come(load, open->due_ns, sz_now_ns());
 		open->due_ns = open->origin_ns + sz_schedule_next_ns(&open->schedule);
 	}
 	arm(load, &open->arrival, open->due_ns);
@@ -183,7 +195,7 @@ static void on_arrival(struct sz_timer *timer, uint64_t now_ns)
 	struct sz_load *load = sz_container_of(timer, struct sz_load, open.arrival);
 	/* A window that is over by now settles its end itself. */
 	if (!load->finished)
-		all_come(load, now_ns + 1, now_ns);
+		all_come(load, now_ns + 1);
 	sz_load_check_stage(load, now_ns);
 }
 
@@ -208,7 +220,7 @@ void sz_open_count(struct sz_load *load, uint64_t t0_ns)
 void sz_open_stop_counting(struct sz_load *load, uint64_t t1_ns)
 {
 	load->open.until_ns = t1_ns;
-	all_come(load, t1_ns, sz_now_ns());
+	all_come(load, t1_ns);
 }
 
 void sz_open_begin(struct sz_load *load, uint64_t now_ns)

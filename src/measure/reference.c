@@ -2,6 +2,8 @@
 #include "measure/reference.h"
 
 #include <math.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/clock.h"
@@ -23,8 +25,24 @@ static double work_ms(uint64_t *state)
 	return sz_ns_to_ms(sz_thread_cpu_ns() - begun_ns);
 }
 
+/* Cores of one machine may differ: always the first that we may use. */
+static bool move_to_first(cpu_set_t *before)
+{
+	cpu_set_t first;
+	int cpu = 0;
+	if (sched_getaffinity(0, sizeof(*before), before) < 0)
+		return false;
+	while (!CPU_ISSET(cpu, before))
+		cpu++;
+	CPU_ZERO(&first);
+	CPU_SET(cpu, &first);
+	return sched_setaffinity(0, sizeof(first), &first) == 0;
+}
+
 double sz_reference_ms(void)
 {
+	cpu_set_t before;
+	bool moved = move_to_first(&before);
 	/* volatile: the result is used, so the work is done. */
 	static volatile uint64_t sink;
 	uint64_t state = sink;
@@ -32,5 +50,7 @@ double sz_reference_ms(void)
 	for (unsigned i = 0; i < PIECES; i++)
 		least_ms = fmin(least_ms, work_ms(&state));
 	sink = state;
+	if (moved)
+		sched_setaffinity(0, sizeof(before), &before);
 	return least_ms;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sampling thread. It owns its looks until it is joined; nothing but the
- * request to stop is shared.
+ * The sampling thread. It owns its looks until it is joined; what is shared is
+ * the request to stop, and the target, which both sides only read.
  */
 #include "measure/sampler.h"
 
@@ -148,7 +148,7 @@ static void summarise(const struct look *looks, size_t count, struct sz_samples 
 	samples->client_peak_cores = client_peak(looks, count);
 	for (size_t i = 0; i < count; i++) {
 		const struct sz_tracked_sum *sum = &looks[i].sum;
-		whole &= sum->whole;
+		whole &= sum->whole && sum->processes > 0;
 		if (sum->rss_bytes > samples->rss_peak_bytes)
 			samples->rss_peak_bytes = sum->rss_bytes;
 		if (sum->processes > samples->processes_peak)

@@ -126,7 +126,7 @@ static void note_course(struct edges *edges, uint64_t ok)
 	course->known = sz_tree_cpu_now_ns(&edges->start.tree, &cpu_ns) == 0;
 	if (!course->known)
 		return;
-	course->cpu_ns[course->count] = (double)(cpu_ns - course->cpu_before_ns);
+	course->cpu_ns[course->count] = (double)cpu_ns - (double)course->cpu_before_ns;
 	course->ok[course->count++] = (double)(ok - course->ok_before);
 	course->cpu_before_ns = cpu_ns;
 	course->ok_before = ok;

@@ -58,10 +58,12 @@ static int use_cgroup(const struct sz_os *os, const struct sz_cgroup *at, uint64
 	uint64_t reclaimable_bytes;
 	int version = at->version;
 	/* Roots have no such file, "max" is no number, and v1 says it with a large one. */
-	if (read_value(os, at, files[version].limit, "", &own.limit_bytes) < 0 ||
-	    own.limit_bytes >= total_bytes)
+	int status = read_value(os, at, files[version].limit, "", &own.limit_bytes);
+	if (status < 0 && status != -ENOENT && status != -EBADMSG)
+		return status;
+	if (status < 0 || own.limit_bytes >= total_bytes)
 		return 0;
-	int status = read_value(os, at, files[version].usage, "", &own.taken_bytes);
+	status = read_value(os, at, files[version].usage, "", &own.taken_bytes);
 	if (status == 0)
 		status = read_value(os, at, "memory.stat", files[version].reclaimable,
 				    &reclaimable_bytes);

@@ -79,6 +79,7 @@ void sz_sweep_init(struct sz_sweep *sweep)
 		.client_ceiling_rps = SZ_NAN,
 		.alone_latency_ms = SZ_NAN,
 		.alone_cpu_s_per_request = SZ_NAN,
+		.advice.memory = {.limit_bytes = -1, .others_bytes = -1, .fits_workers = -1},
 	};
 }
 

@@ -26,13 +26,13 @@
 enum sz_disturbance {
 	SZ_DISTURBED_FOREIGN_CPU, /* other programs used > 5 % of the allowed cores */
 	SZ_DISTURBED_STEAL,       /* the hypervisor took > 2 % */
+	SZ_DISTURBED_MEMORY,      /* nothing got on for want of memory in > 1 % of it */
 	SZ_DISTURBED_CLIENT,      /* sizeup used >= 80 % of a core, in any second */
 	SZ_DISTURBED_UNANSWERED,  /* some clients had had no response when it opened */
 	SZ_DISTURBED_QUEUE,       /* connections sat in the listen queue when it opened */
 	SZ_DISTURBED_PAUSED,      /* sizeup itself was stopped or starved: it ended late */
 	SZ_DISTURBED_UNSTEADY,    /* the throughput was still changing */
 	SZ_DISTURBED_LITTLE,      /* X * R differs from the clients by more than 5 % */
-	SZ_DISTURBED_MEMORY,      /* nothing got on for want of memory in > 1 % of it */
 	SZ_DISTURBANCES,
 };
 
@@ -174,7 +174,7 @@ enum sz_class {
 };
 
 #define SZ_EVIDENCE_MAX 6
-#define SZ_WARNINGS_MAX 16
+#define SZ_WARNINGS_MAX 32
 
 struct sz_warning {
 	const char *code; /* static: "uneven-spread" */
@@ -245,8 +245,8 @@ struct sz_advice {
 	struct sz_confirmation confirmation;
 	double control_ratio; /* the last window without a restart over the first; NaN */
 	double control_age_s;
-	double reference_ms;    /* median of the reference work */
-	double speed_drift;     /* the slowest over the fastest of it, less 1 */
+	double reference_ms; /* median of the reference work */
+	double speed_drift;  /* the slowest over the fastest of it, less 1 */
 	/* Settings that no other beats in both memory (PSS) and score; ascending. */
 	size_t frontier[SZ_SETTINGS_MAX];
 	size_t frontier_count;
@@ -255,6 +255,7 @@ struct sz_advice {
 	 * there is none. */
 	size_t larger, smaller;
 	bool need_unmet;        /* no setting carries what is needed */
+	bool need_open;         /* too little is known to say so */
 	bool need_unasked;      /* nor can be seen to: the clients ask for less */
 	bool incomparable;      /* undisturbed windows that share no block */
 	bool knob_does_nothing; /* as many workers at every setting */

@@ -6,7 +6,8 @@
 #include "stat/knee.h"
 #include "study/visit.h"
 
-/* Long enough to tell 3 %, and over after a second where requests are quick. */
+/* Each tells its throughput to 3 %, a step to 4 %: so it takes two steps that
+ * gain less than 3 %. Over after a second where requests are quick. */
 #define WINDOW_LEAST_NS SZ_NS_PER_S
 #define WINDOW_MOST_NS SZ_WINDOW_MAX_NS
 #define WINDOW_REQUESTS 100
@@ -27,7 +28,7 @@ struct climb {
 
 static int disturbed_twice(const struct sz_window *window, unsigned clients, struct sz_err *err)
 {
-	/* The first reason, which the enumeration puts outermost. */
+	/* The first: what comes from outside stands in front. */
 	enum sz_disturbance why = (enum sz_disturbance)__builtin_ctz(window->disturbed);
 	sz_err_set(err, SZ_UNTRUSTED, 0,
 		   "both windows with %u client%s were disturbed: %s; so the knee cannot be found",
@@ -89,11 +90,9 @@ static int measure_points(void *arg, const struct sz_measure_config *usual, stru
 
 int sz_find_knee(const struct sz_sweep_config *config, struct sz_sweep *sweep, struct sz_err *err)
 {
-	unsigned workers = config->workers.value[config->workers.count - 1];
-	struct climb found = {.config = config,
-			      .sweep = sweep,
-			      /* Already in its place: this only finds it. */
-			      .setting = sz_sweep_add_setting(sweep, workers)};
+	size_t largest = sweep->setting_count - 1;
+	unsigned workers = sweep->setting[largest].workers;
+	struct climb found = {.config = config, .sweep = sweep, .setting = largest};
 	if (sz_visit_unrecorded(config, sweep, found.setting, measure_points, &found, err) < 0)
 		return sz_err_wrap(err, "at %u worker%s", workers, workers == 1 ? "" : "s");
 	/* At or below 1 client is at 1 client: there is no fewer. */

@@ -76,6 +76,9 @@ struct sz_sweep_config {
 #define SZ_WINDOW_REQUESTS 300
 #define SZ_WINDOW_MAX_NS UINT64_C(10000000000)
 
+/* The windows of the ascent, when it is not ended early. */
+size_t sz_sweep_windows_most(const struct sz_sweep_config *config);
+
 /* How long the ascent of a sweep takes: shortest and longest guess. */
 void sz_sweep_estimate_s(const struct sz_sweep_config *config, double *least_s, double *most_s);
 

@@ -32,9 +32,15 @@ struct run {
 	struct sz_store *store; /* NULL once it has failed */
 };
 
+size_t sz_sweep_windows_most(const struct sz_sweep_config *config)
+{
+	return config->workers.count + config->documented.count + (config->current != 0) +
+	       (config->least > 1);
+}
+
 void sz_sweep_estimate_s(const struct sz_sweep_config *config, double *least_s, double *most_s)
 {
-	double settings = (double)config->workers.count;
+	double settings = (double)sz_sweep_windows_most(config);
 	double warmup_s = sz_ns_to_s(config->load.warmup_ns);
 	*least_s = settings * (1.0 + warmup_s + sz_ns_to_s(config->window_ns)) + 2.0;
 	*most_s = settings * (4.0 + warmup_s + sz_ns_to_s(sz_window_max_ns(config))) + 6.0;
@@ -74,6 +80,15 @@ static void note_text(char *out, size_t size, const char *text)
 	}
 }
 
+static bool was_visited(const struct sz_sweep *sweep, size_t setting)
+{
+	for (size_t i = 0; i < sweep->visit_count; i++) {
+		if (sweep->visits[i].setting == setting)
+			return true;
+	}
+	return false;
+}
+
 enum went { WENT_WELL, WENT_WRONG, WENT_NO_FURTHER };
 
 /* WENT_WRONG: the setting is not feasible, and that is noted. */
@@ -95,7 +110,8 @@ static enum went follow(struct run *run, const struct sz_visit_plan *plan)
 		return WENT_NO_FURTHER;
 	}
 	/* What did work before must not be lost by one bad start. */
-	if (plan->purpose == SZ_FOR_ASCENT) {
+	bool first = plan->purpose == SZ_FOR_ASCENT || plan->purpose == SZ_FOR_RACE;
+	if (first && !noted->measured && !was_visited(run->sweep, plan->setting)) {
 		note_text(noted->failure, sizeof(noted->failure), run->err->message);
 		record(run, false);
 	}
@@ -427,9 +443,12 @@ static enum went find_clients(struct run *run)
 static enum went measure_all(struct run *run)
 {
 	struct sz_sweep *sweep = run->sweep;
-	static enum went (*const stages[])(struct run *) = {race, try_twice_the_clients,
-							    try_other_connects, try_fewer_users,
-							    try_without_restart, soak};
+	static enum went (*const stages[])(struct run *) = {race,
+							    try_twice_the_clients,
+							    try_other_connects,
+							    try_fewer_users,
+							    try_without_restart,
+							    soak};
 	enum went went = find_clients(run);
 	if (went == WENT_WELL)
 		went = ascend(run);

@@ -137,7 +137,8 @@ int sz_target_wait_ready(struct sz_target *target, struct sz_ready *ready, struc
  * trees of its roots, one after the other, each with parents before children.
  * sz_tree_cpu_ns(), sz_tree_classify() and sz_tree_read_memory() take both.
  * Reuses tree's memory. 0; -ESRCH when nothing is left (tree->count is then
- * 0); or another -errno. */
+ * 0); or another -errno. Only reads the target: several threads may call it at
+ * once, as long as none waits for ready or stops it. */
 int sz_target_tree(const struct sz_target *target, struct sz_tree *tree);
 
 /* The guard, which is no part of the service; 0 when the service is not ours. */

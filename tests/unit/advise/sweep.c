@@ -555,6 +555,38 @@ static void bursts_are_compared_by_their_slowest(void **state)
 	sz_sweep_fini(&sweep);
 }
 
+/* The budget ended a block behind its first window, of a mid-point. */
+static void a_block_cut_short_spoils_nothing(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {{1, 50, 1000, 1000, 0.1},
+					  {2, 100, 500, 500, 0.1},
+					  {4, 200, 250, 250, 0.1},
+					  {8, 400, 125, 125, 0.1}};
+	static const struct row middle = {6, 300, 166, 166, 0.1};
+	struct sz_sweep sweep;
+	struct sz_next next;
+	FILL(&sweep, 2, 20, rows);
+	add_window(&sweep, 1, &rows[3]);
+	add_window(&sweep, 1, &rows[2]);
+	add_window(&sweep, 2, &middle);
+	advise(&sweep);
+	assert_int_equal(recommended(&sweep), 8);
+	assert_int_equal(sweep.advice.status, SZ_STATUS_ANSWERED);
+	assert_false(sweep.advice.incomparable);
+	/* With another in its block it takes part. */
+	add_window(&sweep, 2, &rows[3]);
+	advise(&sweep);
+	assert_int_equal(recommended(&sweep), 8);
+	assert_int_equal(sweep.setting[3].workers, 6);
+	assert_int_equal(sweep.setting[3].verdict, SZ_INFERIOR);
+	/* What was tried and is no candidate is not asked for again. */
+	sz_advise_next(&sweep, &next);
+	for (size_t i = 0; i < next.untested_count; i++)
+		assert_int_not_equal(next.untested[i], 6);
+	sz_sweep_fini(&sweep);
+}
+
 /* Four blocks of the current 8 and the recommended 2 after the ascent. */
 static void fill_current(struct sz_sweep *sweep, unsigned blocks)
 {
@@ -738,6 +770,7 @@ int main(void)
 		cmocka_unit_test(no_fewer_than_asked),
 		cmocka_unit_test(reach_is_told),
 		cmocka_unit_test(bursts_are_compared_by_their_slowest),
+		cmocka_unit_test(a_block_cut_short_spoils_nothing),
 		cmocka_unit_test(current_is_compared_by_pairs),
 		cmocka_unit_test(pairs_are_asked_for),
 		cmocka_unit_test(age_is_told),

@@ -55,6 +55,7 @@ static void add_visit(struct sz_sweep *sweep, unsigned workers, double rps, doub
 	window->tree_cores = rps * 0.0201;
 	window->client_cores = 0.01;
 	window->foreign_cores = 0.01;
+	window->memory_full_ratio = 0;
 	window->workers = workers;
 	window->pss_total_bytes = 1500000 * workers;
 	window->pss_worker_bytes = 1200000;
