@@ -40,6 +40,16 @@ static const char *crowd(const struct sz_sweep *sweep, unsigned clients, char te
 	return text;
 }
 
+static void judge_need(struct sz_sweep *sweep, const struct sz_visit *chosen)
+{
+	double rps = chosen->window.throughput_rps;
+	char more[32];
+	crowd(sweep, chosen->clients, more);
+	snprintf(sweep->advice.reach, sizeof(sweep->advice.reach),
+		 "with %s it carries %.1f req/s: %s than is needed", more, rps,
+		 rps >= (double)sweep->need_rps ? "no less" : "less");
+}
+
 void sz_judge_reach(struct sz_sweep *sweep)
 {
 	struct sz_advice *advice = &sweep->advice;
@@ -48,6 +58,10 @@ void sz_judge_reach(struct sz_sweep *sweep)
 	const struct sz_visit *chosen = twice(sweep, advice->setting);
 	if (!chosen)
 		return;
+	if (sweep->need_rps) {
+		judge_need(sweep, chosen);
+		return;
+	}
 	char usual[32], more[32];
 	const struct sz_visit *other = best_other(sweep, advice->setting);
 	unsigned workers = sweep->setting[advice->setting].workers;

@@ -218,6 +218,30 @@ static void blocks_of_luck_widen_the_interval(void **state)
 	sz_sweep_fini(&sweep);
 }
 
+/* Twice the clients: is it still carried? */
+static void reach_is_about_the_need(void **state)
+{
+	(void)state;
+	static const struct {
+		double rps;
+		const char *words;
+	} cases[] = {{55, "with 100 clients it carries 55.0 req/s: no less than"},
+		     {45, "with 100 clients it carries 45.0 req/s: less than"}};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
+		struct sz_sweep sweep;
+		begin_rising(&sweep, 50, 3);
+		tell(&sweep, 3, &(struct told){1, cases[i].rps, 1800, 0});
+		tell(&sweep, 3, &(struct told){2, 102, 980, 0});
+		for (size_t k = sweep.visit_count - 2; k < sweep.visit_count; k++) {
+			sweep.visits[k].purpose = SZ_FOR_TWICE;
+			sweep.visits[k].clients = 100;
+		}
+		assert_int_equal(answer(&sweep), 1);
+		assert_non_null(strstr(sweep.advice.reach, cases[i].words));
+		sz_sweep_fini(&sweep);
+	}
+}
+
 static void a_disturbed_window_answers_nothing(void **state)
 {
 	(void)state;
@@ -242,6 +266,7 @@ int main(void)
 		cmocka_unit_test(the_load_must_ask_for_it),
 		cmocka_unit_test(too_close_to_call),
 		cmocka_unit_test(blocks_of_luck_widen_the_interval),
+		cmocka_unit_test(reach_is_about_the_need),
 		cmocka_unit_test(a_disturbed_window_answers_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
