@@ -150,8 +150,8 @@ static void a_freeze_is_felt_by_all_who_come(void **state)
 	run_ms(1500);
 	assert_int_equal(result.outcomes[SZ_OUTCOME_OK], result.scheduled);
 	unsigned felt = 0;
-	for (double ratio = 0.01; ratio < 1; ratio += 0.01)
-		felt += sz_hist_quantile_ns(&result.latency[SZ_OUTCOME_OK], ratio) >
+	for (unsigned percent = 1; percent < 100; percent++)
+		felt += sz_hist_quantile_ns(&result.latency[SZ_OUTCOME_OK], percent / 100.0) >
 			100 * SZ_NS_PER_MS;
 	/* 40 calls come in it, 30 of them with more than 100 ms of it ahead: of 150
 	 * that is a fifth. */
