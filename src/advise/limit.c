@@ -153,8 +153,12 @@ static void uneven_explain(const struct view *view, struct sz_advice *advice)
 		 "at %u workers one holds %.1f x its share of the connections, and another gets "
 		 "%.0f %% of its share of the CPU time",
 		 view->largest->workers, window->imbalance, least_share(window) * 100);
-	evidence(advice, "throughput stays flat while %.2f of %.2f cores are used",
-		 window->tree_cores, view->sweep->machine.cores_allowed);
+	const struct sz_setting *first = &view->sweep->setting[sz_smallest_setting(view->sweep)];
+	evidence(advice,
+		 "%u workers give only %.2f x the throughput of %u while %.2f of %.2f cores are "
+		 "used",
+		 view->largest->workers, window->throughput_rps / first->window.throughput_rps,
+		 first->workers, window->tree_cores, view->sweep->machine.cores_allowed);
 }
 
 /* --- waiting --- */

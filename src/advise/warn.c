@@ -74,8 +74,9 @@ static void warn_spread(struct sz_sweep *sweep)
 			    "connections stay where they were accepted, so more workers may look "
 			    "useless here and not be so",
 			    setting->workers, most, total),
-		       "try --connect burst and --reconnect-every 1, and compare with how your "
-		       "own clients or balancer open connections");
+		       "try %s--reconnect-every 1, and compare with how your own clients or "
+		       "balancer open connections",
+		       sweep->connect_burst ? "" : "--connect burst and ");
 		return;
 	}
 }
