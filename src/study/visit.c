@@ -124,20 +124,30 @@ static struct sz_measure_config visit_config(const struct here *here)
 	return measure;
 }
 
+#define STILL_FALLING 0.9 /* of an unsteady window's throughput */
+
 /* The window, and once more when something external disturbed it. */
 static int measure_gated(struct here *here, struct sz_err *err)
 {
 	const struct sz_sweep_config *config = here->config;
 	const struct sz_measure_config measure = visit_config(here);
+	struct sz_window *window = &here->visit->window;
 	unsigned tries = here->plan->purpose == SZ_FOR_SOAK ? 1 : 2;
+	double unsteady_score = SZ_NAN; /* of the window before */
 	for (unsigned try = 0; try < tries; try++) {
 		report(here, try ? SZ_STEP_AGAIN : SZ_STEP_LOAD,
 		       config->load.warmup_ns + measure.window_min_ns);
 		here->visit->retries = try;
-		if (sz_measure_window(&measure, &here->visit->window, err) < 0)
+		if (sz_measure_window(&measure, window, err) < 0)
 			return -1;
-		if (!here->visit->window.disturbed)
+		/* A service that slows down goes on doing so, if too evenly to be seen
+		 * in the second window alone. */
+		if (window->score < STILL_FALLING * unsteady_score)
+			window->disturbed |= 1u << SZ_DISTURBED_UNSTEADY;
+		if (!window->disturbed)
 			break;
+		if (window->disturbed >> SZ_DISTURBED_UNSTEADY & 1)
+			unsteady_score = window->score;
 	}
 	return sz_target_alive(here->target, err) ? 0 : -1;
 }
