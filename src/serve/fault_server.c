@@ -261,10 +261,11 @@ static int serve(struct sz_fault_server *server, const sigset_t *signals, struct
 
 static void fini(struct sz_fault_server *server)
 {
-	while (server->conns)
-		sz_fault_conn_free(server->conns);
+	/* First, so that nobody comes back to a server that is dead. */
 	if (server->loop)
 		close_listener(server);
+	while (server->conns)
+		sz_fault_conn_free(server->conns);
 	if (server->signal_fd >= 0)
 		close(server->signal_fd);
 	sz_loop_free(server->loop);
