@@ -162,6 +162,24 @@ static void add_promising(const struct sz_selection *selection, struct sz_next *
 	}
 }
 
+/* Below the selected one a count matters only if it can be as good as the best.
+ * Twice the workers do at most twice the work, so between tested neighbours no
+ * count does more than its share from the smaller one on. */
+static bool could_be_enough(const struct sz_selection *selection, unsigned workers, double delta)
+{
+	const struct sz_candidate *left = NULL, *right = NULL;
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct sz_candidate *candidate = &selection->candidate[i];
+		if (candidate->setting < workers)
+			left = candidate;
+		else if (!right)
+			right = candidate;
+	}
+	if (!left || !right || right->setting > selection->candidate[selection->selected].setting)
+		return true;
+	return left->ratio_to_best * (right->setting - 1) / left->setting >= 1 - delta;
+}
+
 /* A mid-point that turned out to be no candidate is not asked for again. */
 void sz_next_untested(const struct sz_sweep *sweep, const struct sz_selection *selection,
 		      struct sz_next *next)
@@ -169,7 +187,8 @@ void sz_next_untested(const struct sz_sweep *sweep, const struct sz_selection *s
 	unsigned untested[SZ_UNTESTED_MAX];
 	size_t count = sz_select_untested(selection, untested);
 	for (size_t i = 0; i < count; i++) {
-		if (!sz_was_tried(sweep, untested[i]))
+		if (!sz_was_tried(sweep, untested[i]) &&
+		    could_be_enough(selection, untested[i], sz_delta(sweep)))
 			next->untested[next->untested_count++] = untested[i];
 	}
 }

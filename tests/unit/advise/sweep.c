@@ -587,6 +587,29 @@ static void a_block_cut_short_spoils_nothing(void **state)
 	sz_sweep_fini(&sweep);
 }
 
+/* Twice the workers, twice the work: nothing below 8 can come within 4 % of it.
+ * Where 4 do 90 % of what 8 do, 6 can. */
+static void mid_points_are_asked_for_where_they_can_matter(void **state)
+{
+	(void)state;
+	for (int linear = 0; linear <= 1; linear++) {
+		const struct row rows[] = {{1, 50, 1000, 1000, 0.1},
+					   {2, 100, 500, 500, 0.1},
+					   {4, linear ? 200 : 360, 250, 250, 0.1},
+					   {8, 400, 125, 125, 0.1}};
+		struct sz_sweep sweep;
+		struct sz_next next;
+		FILL(&sweep, 2, 20, rows);
+		add_window(&sweep, 1, &rows[3]);
+		add_window(&sweep, 1, &rows[2]);
+		advise(&sweep);
+		assert_int_equal(recommended(&sweep), 8);
+		sz_advise_next(&sweep, &next);
+		assert_int_equal(next.untested_count > 0, !linear);
+		sz_sweep_fini(&sweep);
+	}
+}
+
 /* Four blocks of the current 8 and the recommended 2 after the ascent. */
 static void fill_current(struct sz_sweep *sweep, unsigned blocks)
 {
@@ -771,6 +794,7 @@ int main(void)
 		cmocka_unit_test(reach_is_told),
 		cmocka_unit_test(bursts_are_compared_by_their_slowest),
 		cmocka_unit_test(a_block_cut_short_spoils_nothing),
+		cmocka_unit_test(mid_points_are_asked_for_where_they_can_matter),
 		cmocka_unit_test(current_is_compared_by_pairs),
 		cmocka_unit_test(pairs_are_asked_for),
 		cmocka_unit_test(age_is_told),
