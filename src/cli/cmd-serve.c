@@ -53,7 +53,7 @@ static const char *const serve_examples[] = {
 	"sizeup serve --workers 2 --port 8000",
 	"sizeup serve --workers 4 --reuseport --port 0",
 	"sizeup serve --fault list",
-	"sizeup serve --fault truncate=100 --fault-every 3 --fault-log faults.json",
+	"sizeup serve --fault truncate=100 --fault-every 3 --fault-log /tmp/faults.json",
 	NULL,
 };
 
