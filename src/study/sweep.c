@@ -111,7 +111,7 @@ static enum went follow(struct run *run, const struct sz_visit_plan *plan)
 	}
 	/* What did work before must not be lost by one bad start. */
 	bool first = plan->purpose == SZ_FOR_ASCENT || plan->purpose == SZ_FOR_RACE;
-	if (first && !noted->measured && !was_visited(run->sweep, plan->setting)) {
+	if (first && !was_visited(run->sweep, plan->setting)) {
 		note_text(noted->failure, sizeof(noted->failure), run->err->message);
 		record(run, false);
 	}
