@@ -162,6 +162,13 @@ static void add_promising(const struct sz_selection *selection, struct sz_next *
 	}
 }
 
+/* It was measured well, and a run that is resumed may give it company. */
+static bool compares_with_nothing(const struct sz_sweep *sweep, unsigned workers)
+{
+	size_t at = sz_setting_index(sweep, workers);
+	return sz_setting_decides(&sweep->setting[at]) && is_lone_newcomer(sweep, at);
+}
+
 /* Below the selected one a count matters only if it can be as good as the best.
  * Twice the workers do at most twice the work, so between tested neighbours no
  * count does more than its share from the smaller one on. */
@@ -187,7 +194,8 @@ void sz_next_untested(const struct sz_sweep *sweep, const struct sz_selection *s
 	unsigned untested[SZ_UNTESTED_MAX];
 	size_t count = sz_select_untested(selection, untested);
 	for (size_t i = 0; i < count; i++) {
-		if (!sz_was_tried(sweep, untested[i]) &&
+		if ((!sz_was_tried(sweep, untested[i]) ||
+		     compares_with_nothing(sweep, untested[i])) &&
 		    could_be_enough(selection, untested[i], sz_delta(sweep)))
 			next->untested[next->untested_count++] = untested[i];
 	}
