@@ -283,10 +283,11 @@ int sz_requests_read_log(struct sz_requests *requests, const char *name, const c
 		return sz_err_hint(err, "give the service's URL beside it, like "
 					"http://127.0.0.1:8000");
 	}
-	int status = read_lines(&reading, text, len, err) < 0 || check_format(&reading, err) < 0 ||
-				     push_all(&reading, err) < 0
-			     ? sz_err_wrap(err, "%.200s", name)
-			     : 0;
+	int status = read_lines(&reading, text, len, err);
+	if (status == 0)
+		status = check_format(&reading, err);
+	if (status == 0)
+		status = push_all(&reading, err);
 	free(reading.entries);
-	return status;
+	return status < 0 ? sz_err_wrap(err, "%.200s", name) : 0;
 }

@@ -254,10 +254,9 @@ static int choose(struct reading *reading, const json_t *object, size_t index, s
 		requests->left_out[SZ_LEFT_OUT_BODY]++;
 		return 0;
 	}
-	return place(reading, &origin, &entry.origin, err) < 0 ||
-			       read_time(object, &entry, err) < 0 || keep(reading, &entry, err) < 0
-		       ? -1
-		       : 0;
+	if (place(reading, &origin, &entry.origin, err) < 0 || read_time(object, &entry, err) < 0)
+		return -1;
+	return keep(reading, &entry, err);
 }
 
 static int choose_all(struct reading *reading, struct sz_err *err)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/requests-inside.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -65,8 +64,7 @@ static int check_parts(const struct sz_requests *requests, const struct sz_reque
 		if (sz_header_check(parts->headers[i].name, parts->headers[i].value, err) < 0)
 			return -1;
 	}
-	return check_method(parts->method, err) < 0 || check_target(parts->target, err) < 0 ? -1
-											    : 0;
+	return check_method(parts->method, err) < 0 ? -1 : check_target(parts->target, err);
 }
 
 /* --- headers --- */

@@ -39,10 +39,13 @@ int sz_requests_keep_body(struct sz_requests *requests, const char *bytes, size_
 
 /* --- secrets --- */
 
-static void note_exposed(struct sz_requests *requests, const char *path, mode_t mode)
+static int note_exposed(struct sz_requests *requests, const char *path, mode_t mode,
+			struct sz_err *err)
 {
-	if ((mode & S_IROTH) && !requests->exposed_file)
-		requests->exposed_file = sz_arena_copy(&requests->arena, path, strlen(path));
+	if (!(mode & S_IROTH) || requests->exposed_file)
+		return 0;
+	requests->exposed_file = sz_arena_copy(&requests->arena, path, strlen(path));
+	return requests->exposed_file ? 0 : sz_err_nomem(err);
 }
 
 /* The first line of a file. */
@@ -55,7 +58,6 @@ static int read_secret(struct sz_requests *requests, const char *path, struct sz
 	sz_buf_puts(file, "");
 	if (file->failed)
 		return sz_err_nomem(err);
-	note_exposed(requests, path, mode);
 	size_t len = strcspn(file->data, "\r\n");
 	/* A NUL before the line's end, or nothing but the end. */
 	if (len == 0 || (len == strlen(file->data) && len < file->len)) {
@@ -64,7 +66,7 @@ static int read_secret(struct sz_requests *requests, const char *path, struct sz
 		return sz_err_hint(err, "write the secret, and nothing else, on its first line");
 	}
 	file->data[len] = '\0';
-	return 0;
+	return note_exposed(requests, path, mode, err);
 }
 
 /* RFC 4648, 4. */
@@ -167,7 +169,7 @@ static int add_header_file(struct sz_requests *requests, const char *path, struc
 		return -1;
 	for (size_t i = before; i < requests->shared_count; i++) {
 		if (requests->shared[i].is_secret)
-			note_exposed(requests, path, mode);
+			return note_exposed(requests, path, mode, err);
 	}
 	return 0;
 }
@@ -247,15 +249,15 @@ static int set_all(struct sz_requests *requests, const struct sz_requests_config
 	const char *expected = config->expected ? config->expected : "2xx,3xx";
 	requests->keep_secrets = config->keep_secrets;
 	requests->keep_other_origins = config->keep_other_origins;
-	return sz_statuses_parse(expected, &requests->expected, err) < 0 ||
-			       set_base(requests, config->base, err) < 0 ||
-			       set_unix_path(requests, config->unix_socket, err) < 0 ||
-			       set_method(requests, config->method, err) < 0 ||
-			       set_body(requests, config->body, err) < 0 ||
-			       add_headers(requests, config->headers, err) < 0 ||
-			       add_secrets(requests, config, err) < 0
-		       ? -1
-		       : 0;
+	if (sz_statuses_parse(expected, &requests->expected, err) < 0 ||
+	    set_base(requests, config->base, err) < 0 ||
+	    set_unix_path(requests, config->unix_socket, err) < 0 ||
+	    set_method(requests, config->method, err) < 0 ||
+	    set_body(requests, config->body, err) < 0 ||
+	    add_headers(requests, config->headers, err) < 0 ||
+	    add_secrets(requests, config, err) < 0)
+		return -1;
+	return 0;
 }
 
 int sz_requests_new(const struct sz_requests_config *config, struct sz_requests **requests,
