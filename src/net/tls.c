@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -160,7 +161,7 @@ struct sz_tls_origin *sz_tls_origin_new(struct sz_tls *tls, const char *host, st
 		sz_err_set(err, SZ_USAGE, 0, "the host name '%.80s…' is too long", host);
 		return NULL;
 	}
-	memcpy(origin->host, host, len);
+	snprintf(origin->host, sizeof(origin->host), "%.*s", (int)len, host);
 	origin->is_address = is_address(origin->host);
 	origin->tls = tls;
 	return origin;
