@@ -138,7 +138,8 @@ static int fill_ready(const struct sz_cli_service *service, struct sz_sweep_conf
 	if (sz_url_parse(service->ready, &given, err) < 0)
 		return sz_err_wrap(err, "--ready");
 	const struct sz_url *url = &config->load.url;
-	if (given.host[0] && (given.port != url->port || strcmp(given.host, url->host) != 0)) {
+	if (given.host[0] && (given.tls != url->tls || given.port != url->port ||
+			      strcmp(given.host, url->host) != 0)) {
 		sz_err_set(err, SZ_USAGE, 0, "--ready must be on the service itself, %s port %u",
 			   url->host, url->port);
 		return sz_err_hint(err, "give a path, like --ready /health");
