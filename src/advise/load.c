@@ -24,6 +24,12 @@ __attribute__((format(printf, 2, 3))) static void distrust(struct sz_load_judgem
 	va_end(args);
 }
 
+bool sz_load_has_failed(const struct sz_load_result *result)
+{
+	bool none = result->attempts && result->outcomes[SZ_OUTCOME_OK] == 0;
+	return none || result->aborted == SZ_ABORT_DEAD;
+}
+
 double sz_load_client_cores(const struct sz_load_config *config,
 			    const struct sz_load_result *result)
 {
@@ -107,6 +113,25 @@ static void judge_window(const struct sz_load_config *config, const struct sz_lo
 			 WINDOW_LATENCIES, sz_format_duration(latency, mean_ns));
 }
 
+static void judge_failures(const struct sz_load_result *result, struct sz_load_judgement *judgement)
+{
+	char after[SZ_UNIT_TEXT];
+	uint64_t failed = sz_load_failed(result), settled = sz_load_settled(result);
+	if (result->aborted == SZ_ABORT_DEAD)
+		distrust(judgement,
+			 "aborted after %s: the service was gone, and every attempt to reach it "
+			 "failed",
+			 sz_format_duration(after, (double)result->duration_ns));
+	else if (result->aborted == SZ_ABORT_ERRORS)
+		distrust(judgement, "aborted after %s: most requests failed",
+			 sz_format_duration(after, (double)result->duration_ns));
+	if (settled && (double)failed > SZ_LOAD_FAILED_MOST * (double)settled)
+		distrust(judgement,
+			 "%.1f %% of the requests failed: throughput and latency are only those of "
+			 "the rest",
+			 100 * (double)failed / (double)settled);
+}
+
 void sz_load_judge(const struct sz_load_config *config, const struct sz_load_result *result,
 		   struct sz_load_judgement *judgement)
 {
@@ -115,6 +140,7 @@ void sz_load_judge(const struct sz_load_config *config, const struct sz_load_res
 	judge_connections(config, result, judgement);
 	judge_rate(config, result, judgement);
 	judge_window(config, result, judgement);
+	judge_failures(result, judgement);
 	if (result->rounds_failed)
 		distrust(judgement,
 			 "in %zu of %zu rounds a call failed: how long the slowest takes is only a "

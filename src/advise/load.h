@@ -18,11 +18,17 @@ struct sz_load_judgement {
 void sz_load_judge(const struct sz_load_config *config, const struct sz_load_result *result,
 		   struct sz_load_judgement *judgement);
 
+/* Nobody answered well, or not any more at the end. */
+bool sz_load_has_failed(const struct sz_load_result *result);
+
 /* Cores that the load generator used while it was at work: in bursts, within
  * the rounds. From SZ_LOAD_CLIENT_CORES_MOST on it may itself be the limit. */
 double sz_load_client_cores(const struct sz_load_config *config,
 			    const struct sz_load_result *result);
 #define SZ_LOAD_CLIENT_CORES_MOST 0.8
+
+/* More failures than that, and what is told of the rest tells little. */
+#define SZ_LOAD_FAILED_MOST 0.01
 
 /* An open loop that is itself later than this with its p99, or than a tenth of
  * the mean gap when that is more, asks for something else than it was told to. */

@@ -31,12 +31,6 @@ int sz_cli_parse(const struct sz_command *spec, char **argv, void *options,
 int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bool owned,
 			struct sz_err *err)
 {
-	if (url->tls) {
-		sz_err_set(err, SZ_USAGE, 0, "TLS to %s is not supported by this version",
-			   url->host);
-		return sz_err_hint(err, "give the plain HTTP address of the service, the one "
-					"behind the TLS proxy");
-	}
 	if (owned || sz_addr_is_loopback(addr))
 		return 0;
 	sz_err_set(err, SZ_USAGE, 0,

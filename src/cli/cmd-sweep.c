@@ -24,7 +24,8 @@ struct sweep_options {
 	const char *apply, *undo, *pid_file, *cgroup, *reset;
 	uint64_t hook_timeout_ns;
 	struct sz_record_options record;
-	bool quick, dry_run, json, owned;
+	struct sz_cli_request request;
+	bool quick, dry_run, json;
 };
 
 static const char *const connect_choices[] = {"paced", "burst", NULL};
@@ -126,8 +127,7 @@ static const struct sz_opt sweep_options[] = {
 		 "the same"},
 	{"dry-run", SZ_OPT_FLAG, AT(dry_run), .help = "print the plan and start nothing"},
 	{"json", SZ_OPT_FLAG, AT(json), .help = "print one JSON document instead of text"},
-	{"i-own-this-target", SZ_OPT_FLAG, AT(owned),
-	 .help = "load an address that is not this machine's loopback"},
+	SZ_CLI_REQUEST_OPTIONS(struct sweep_options, request),
 };
 
 static const char *const sweep_examples[] = {
@@ -154,40 +154,49 @@ static int default_settings(const struct sz_os *os, struct sz_settings *settings
 	return sz_parse_settings(range, settings, err);
 }
 
-/* Of bursts: those of the most users. */
-static unsigned clients_of(const struct sweep_options *options)
-{
-	const struct sz_settings *users = &options->users;
-	return (unsigned)(options->burst ? options->burst * users->value[users->count - 1]
-					 : options->clients);
-}
-
 static int check_load(const struct sweep_options *options, struct sz_err *err)
 {
-	if (options->burst && options->need) {
+	const char *bursts = options->request.har ? "--har" : "--burst";
+	if (!options->request.har && !options->burst)
+		return 0;
+	if (options->need) {
 		sz_err_set(err, SZ_USAGE, 0,
-			   "--need and --burst exclude each other: requests per second "
-			   "are what a closed loop carries");
+			   "--need and %s exclude each other: requests per second "
+			   "are what a closed loop carries",
+			   bursts);
 		return sz_err_hint(err, "leave out one of them");
 	}
-	if (!options->burst || options->clients)
+	if (options->clients)
 		return 0;
-	sz_err_set(err, SZ_USAGE, 0, "--burst and --clients knee exclude each other");
+	sz_err_set(err, SZ_USAGE, 0, "%s and --clients knee exclude each other", bursts);
 	return sz_err_hint(err, "bursts have --users; leave out one of the two");
 }
 
+/* Clients are those of the most users. */
+static int fill_burst(const struct sweep_options *options, struct sz_sweep_config *config,
+		      struct sz_err *err)
+{
+	const struct sz_settings *users = &options->users;
+	config->burst = (unsigned)options->burst;
+	sz_cli_fill_page(&options->request, &config->burst, &config->load);
+	if (!config->burst)
+		return 0;
+	config->rounds = options->rounds;
+	config->load.arrivals = SZ_ARRIVALS_BURST;
+	return sz_cli_fill_users(config->burst, users->value[users->count - 1], &config->load, err);
+}
+
 static int fill_config(const struct sweep_options *options, char *const *argv,
-		       struct sz_sweep_config *config, struct sz_err *err)
+		       struct sz_cli_asked *asked, struct sz_sweep_config *config,
+		       struct sz_err *err)
 {
 	*config = (struct sz_sweep_config){
 		.argv = argv,
 		.env = options->env.item,
 		.workers = options->workers,
-		.burst = (unsigned)options->burst,
 		.users = options->users,
-		.rounds = options->burst ? options->rounds : 0,
-		.load = {.clients = clients_of(options),
-			 .arrivals = options->burst ? SZ_ARRIVALS_BURST : SZ_ARRIVALS_CLOSED,
+		.load = {.clients = (unsigned)options->clients,
+			 .seed = options->seed,
 			 .pause_ns = SZ_LOAD_PAUSE_NS,
 			 .connect = (enum sz_connect_mode)options->connect,
 			 .reconnect_every = options->reconnect_every,
@@ -218,9 +227,11 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 		.url = options->url,
 		.ready = options->ready,
 		.port = (uint16_t)options->port,
-		.owned = options->owned,
+		.request = &options->request,
+		.asked = asked,
 	};
-	return sz_cli_fill_service(&service, config, err);
+	return sz_cli_fill_service(&service, config, err) < 0 ? -1
+							      : fill_burst(options, config, err);
 }
 
 static int run_sweep(const struct sweep_options *options, struct sz_sweep_config *config,
@@ -249,11 +260,12 @@ static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
 	struct sweep_options options = {0};
 	struct sz_sweep_config config;
 	struct sz_sweep sweep;
+	sz_autoasked struct sz_cli_asked asked = {0};
 	sz_autoparsed struct sz_parsed parsed = {0};
 	int help = sz_cli_parse(spec, argv, &options, &parsed, err);
 	if (help)
 		return help < 0 ? -1 : 0;
-	if (fill_config(&options, parsed.command, &config, err) < 0)
+	if (fill_config(&options, parsed.command, &asked, &config, err) < 0)
 		return -1;
 	if (options.dry_run) {
 		sz_autobuf struct sz_buf plan = {0};

@@ -154,8 +154,13 @@ static int write_head(struct sz_requests *requests, struct sz_request *request, 
 			   SZ_REQUEST_HEAD_MAX_BYTES / 1024);
 		return sz_err_hint(err, "send fewer or shorter headers; servers take 8 to 64 KiB");
 	}
-	request->head = sz_arena_copy(&requests->arena, head.data, head.len);
 	request->head_bytes = head.len;
+	if (request->body_bytes <= SZ_REQUEST_JOINED_MAX_BYTES)
+		sz_buf_append(&head, request->body, request->body_bytes);
+	if (head.failed)
+		return sz_err_nomem(err);
+	request->head = sz_arena_copy(&requests->arena, head.data, head.len);
+	request->joined_bytes = head.len;
 	return request->head ? 0 : sz_err_nomem(err);
 }
 
@@ -165,7 +170,7 @@ static int name_request(struct sz_requests *requests, const struct sz_request_pa
 	struct sz_arena *arena = &requests->arena;
 	sz_autobuf struct sz_buf label = {0};
 	char host[272];
-	sz_origin_host(&requests->origins[parts->origin], host);
+	sz_url_host_header(&requests->origins[parts->origin].url, host);
 	sz_buf_printf(&label, "%s %s%s", parts->method, *parts->target == '?' ? "/" : "",
 		      parts->target);
 	if (label.failed)

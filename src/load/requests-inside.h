@@ -57,9 +57,6 @@ int sz_headers_add_lines(struct sz_requests *requests, const char *name, const c
 
 /* origin.c */
 
-/* Visible ASCII without '#'. NULL, or why not. */
-const char *sz_url_bytes_fault(const char *text);
-
 /* Starts "http://" or "https://". */
 bool sz_url_is_http(const char *text);
 
@@ -72,9 +69,6 @@ bool sz_origin_is_same(const struct sz_origin *a, const struct sz_origin *b);
 /* The index of an origin in the set, which it is added to when new. */
 int sz_requests_find_origin(struct sz_requests *requests, const struct sz_origin *origin,
 			    size_t *index, struct sz_err *err);
-
-/* The value of Host: without the scheme's own port. */
-const char *sz_origin_host(const struct sz_origin *origin, char text[272]);
 
 /* moment.c: since 1970, UTC. False: not such a time stamp. */
 

@@ -36,7 +36,8 @@
 #define SZ_REQUESTS_BODIES_MAX_BYTES ((size_t)64 << 20) /* all of a set; a shared one once */
 #define SZ_REQUESTS_FILE_MAX_BYTES ((size_t)256 << 20)  /* of a list, HAR file or log */
 #define SZ_REQUEST_HEAD_MAX_BYTES ((size_t)64 * 1024)   /* request line and headers */
-#define SZ_REQUEST_TARGET_MAX_BYTES ((size_t)8 * 1024)  /* path and query */
+#define SZ_REQUEST_JOINED_MAX_BYTES ((size_t)4 * 1024)
+#define SZ_REQUEST_TARGET_MAX_BYTES ((size_t)8 * 1024) /* path and query */
 #define SZ_REQUEST_METHOD_MAX_BYTES ((size_t)32)
 #define SZ_REQUEST_WEIGHT_MAX 1e6
 #define SZ_ORIGINS_MAX 64
@@ -54,12 +55,9 @@ static inline bool sz_statuses_has(const struct sz_statuses *set, int status)
 /* "2xx", "200,204", "200-299", and such joined by commas. */
 int sz_statuses_parse(const char *text, struct sz_statuses *set, struct sz_err *err);
 
-enum sz_scheme { SZ_SCHEME_HTTP, SZ_SCHEME_HTTPS };
-
 /* Where requests go. */
 struct sz_origin {
-	enum sz_scheme scheme;
-	struct sz_url url;     /* host and port; the target is that of no request */
+	struct sz_url url;     /* its target is that of no request */
 	const char *unix_path; /* of the socket to connect to; NULL: TCP */
 };
 
@@ -77,9 +75,11 @@ struct sz_request {
 	const char *host;                /* the value of Host, or of :authority */
 	const struct sz_header *headers; /* in order, without Host; Content-Length if it has one */
 	size_t header_count;
-	const char *head; /* for HTTP/1.1, from the method to the empty line */
+	const char *head; /* for HTTP/1.1, from the method to the empty line; a body of at most
+			   * SZ_REQUEST_JOINED_MAX_BYTES follows it in memory, too */
 	size_t head_bytes;
-	const char *body; /* NULL: none. Requests may share one */
+	size_t joined_bytes; /* at head: it and perhaps the body, to be sent in one go */
+	const char *body;    /* NULL: none. Requests may share one */
 	size_t body_bytes;
 	double weight;  /* above 0; shares of the set are weight over the sum of weights */
 	uint64_t at_ns; /* since the first of the page or the log; 0 for others */

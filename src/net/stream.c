@@ -45,6 +45,7 @@ int sz_stream_explain(const struct sz_route *route, int errnum, struct sz_err *e
 		 "all local ports towards it are in use or in TIME-WAIT: keep connections "
 		 "open longer, or widen net.ipv4.ip_local_port_range"},
 		{EMFILE, "raise the limit of open files (ulimit -n), or ask for fewer clients"},
+		{ENFILE, "raise fs.file-max, or ask for fewer clients"},
 	};
 	char text[64];
 	sz_err_set(err, SZ_MACHINE, errnum, "cannot connect to %s",

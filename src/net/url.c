@@ -20,12 +20,11 @@ static int refuse(struct sz_err *err, const char *text, const char *why)
 	return sz_err_hint(err, EXAMPLE);
 }
 
-/* What no part of a URL may hold. NULL, or why not. */
-static const char *check_bytes(const char *text)
+const char *sz_url_bytes_fault(const char *text)
 {
 	for (const unsigned char *byte = (const unsigned char *)text; *byte; byte++) {
 		if (*byte <= ' ' || *byte == 0x7f)
-			return "it holds a space or a control character";
+			return "it holds a blank or a control character";
 		if (*byte > 0x7f)
 			return "it holds a character that must be percent-encoded";
 		if (*byte == '#')
@@ -42,18 +41,36 @@ static size_t scheme_len(const char *text)
 	return isalpha((unsigned char)text[0]) && strncmp(text + len, "://", 3) == 0 ? len : 0;
 }
 
-/* What other programs write for a unix socket, with and without "//". */
-static bool names_unix_socket(const char *text)
-{
-	return strncasecmp(text, "unix:", 5) == 0 || strncasecmp(text, "http+unix:", 10) == 0;
-}
+static const char instead_of_h3[] = "give its https:// address: services with HTTP/3 answer "
+				    "HTTP/2 or HTTP/1.1 as well; h2load can be built with HTTP/3";
+static const char instead_of_grpc[] = "load a plain HTTP end point of the same service, or use "
+				      "ghz, which speaks gRPC";
+static const char instead_of_ws[] = "load the service's http:// or https:// addresses";
+static const char instead_of_unix[] = "give it as --unix-socket PATH, and a URL like "
+				      "http://localhost/path";
+
+/* What people ask for by a scheme, and what there is instead. */
+static const struct {
+	const char *prefix, *what, *instead;
+} others[] = {
+	{"h3:", "HTTP/3 is not supported", instead_of_h3},
+	{"http3:", "HTTP/3 is not supported", instead_of_h3},
+	{"quic:", "HTTP/3 is not supported", instead_of_h3},
+	{"grpc:", "gRPC is not supported", instead_of_grpc},
+	{"grpcs:", "gRPC is not supported", instead_of_grpc},
+	{"ws:", "a WebSocket is not supported", instead_of_ws},
+	{"wss:", "a WebSocket is not supported", instead_of_ws},
+	{"unix:", "a unix socket is no part of the URL", instead_of_unix},
+	{"http+unix:", "a unix socket is no part of the URL", instead_of_unix},
+};
 
 static int refuse_scheme(const char *text, struct sz_err *err)
 {
-	if (names_unix_socket(text)) {
-		sz_err_set(err, SZ_USAGE, 0, "'%.200s': a unix socket is no part of the URL", text);
-		return sz_err_hint(err, "give it as --unix-socket PATH, and a URL like "
-					"http://localhost/path");
+	for (size_t i = 0; i < SZ_ARRAY_LEN(others); i++) {
+		if (strncasecmp(text, others[i].prefix, strlen(others[i].prefix)) != 0)
+			continue;
+		sz_err_set(err, SZ_USAGE, 0, "'%.200s': %s", text, others[i].what);
+		return sz_err_hint(err, "%s", others[i].instead);
 	}
 	if (scheme_len(text) > 0)
 		return refuse(err, text, "only http:// and https:// are supported");
@@ -161,7 +178,7 @@ static const char *parse_target(const char *text, struct sz_url *url)
 int sz_url_parse(const char *text, struct sz_url *url, struct sz_err *err)
 {
 	struct sz_url parsed = {0};
-	const char *why = *text ? check_bytes(text) : "it is empty";
+	const char *why = *text ? sz_url_bytes_fault(text) : "it is empty";
 	if (why)
 		return refuse(err, text, why);
 	const char *target = text;

@@ -21,6 +21,10 @@ struct sz_url {
 	char target[2048]; /* request target: path and query, starts with '/' */
 };
 
+/* What no part of a URL may hold: all but visible ASCII, and '#'. NULL, or why
+ * text cannot be sent. */
+const char *sz_url_bytes_fault(const char *text);
+
 /* Parse and validate. Other schemes, user:password@, spaces,
  * control bytes, fragments and over-long parts are refused with SZ_USAGE. */
 int sz_url_parse(const char *text, struct sz_url *url, struct sz_err *err);

@@ -346,7 +346,8 @@ static void describe_load(const struct sz_sweep_config *config, struct sz_sweep 
 		sweep->users_least = config->users.value[0];
 	}
 	sweep->connect_burst = config->load.connect == SZ_CONNECT_BURST;
-	snprintf(sweep->url, sizeof(sweep->url), "http://%s%.200s",
+	snprintf(sweep->url, sizeof(sweep->url), "%s://%s%.200s",
+		 config->load.url.tls ? "https" : "http",
 		 sz_url_host_header(&config->load.url, host), config->load.url.target);
 	if (!config->argv)
 		snprintf(sweep->command, sizeof(sweep->command), "%s", config->attached.apply);

@@ -116,6 +116,8 @@ static struct sz_measure_config visit_config(const struct here *here)
 {
 	struct sz_measure_config measure = measure_config(here);
 	measure.load.clients = here->visit->clients;
+	if (here->sweep->burst)
+		measure.load.users = here->visit->clients / here->sweep->burst;
 	if (here->plan->purpose == SZ_FOR_SOAK)
 		measure.window_min_ns = measure.window_max_ns = here->config->soak_ns;
 	if (here->plan->purpose == SZ_FOR_CONNECT)
@@ -233,6 +235,7 @@ void sz_sweep_attached(const struct sz_sweep_config *config, struct sz_attached_
 		.hook_timeout_ns = config->hook_timeout_ns,
 		.ready_url = config->ready_url,
 		.addr = config->load.addr,
+		.tls = config->load.tls,
 		.ready_timeout_ns = config->ready_timeout_ns,
 	};
 }
@@ -248,6 +251,7 @@ static int start_own(struct here *here, const struct sz_binding *bindings, size_
 		.hook_timeout_ns = config->hook_timeout_ns,
 		.ready_url = config->ready_url,
 		.addr = config->load.addr,
+		.tls = config->load.tls,
 		.ready_timeout_ns = config->ready_timeout_ns,
 		.stop_timeout_ns = config->stop_timeout_ns,
 	};

@@ -314,19 +314,18 @@ static void origins(void **state)
 	(void)state;
 	static const struct {
 		const char *url, *host;
-		enum sz_scheme scheme;
+		bool tls;
 		uint16_t port;
 		const char *target, *header;
 	} good[] = {
-		{"http://a", "a", SZ_SCHEME_HTTP, 80, "/", "a"},
-		{"http://a:80/x", "a", SZ_SCHEME_HTTP, 80, "/x", "a"},
-		{"https://A/x?y", "a", SZ_SCHEME_HTTPS, 443, "/x?y", "a"},
-		{"HTTPS://a:443", "a", SZ_SCHEME_HTTPS, 443, "/", "a"},
-		{"https://a:80/", "a", SZ_SCHEME_HTTPS, 80, "/", "a:80"},
-		{"http://a:443/", "a", SZ_SCHEME_HTTP, 443, "/", "a:443"},
-		{"https://[2001:DB8::1]/", "2001:db8::1", SZ_SCHEME_HTTPS, 443, "/",
-		 "[2001:db8::1]"},
-		{"https://[::1]:8443/", "::1", SZ_SCHEME_HTTPS, 8443, "/", "[::1]:8443"},
+		{"http://a", "a", false, 80, "/", "a"},
+		{"http://a:80/x", "a", false, 80, "/x", "a"},
+		{"https://A/x?y", "a", true, 443, "/x?y", "a"},
+		{"HTTPS://a:443", "a", true, 443, "/", "a"},
+		{"https://a:80/", "a", true, 80, "/", "a:80"},
+		{"http://a:443/", "a", false, 443, "/", "a:443"},
+		{"https://[2001:DB8::1]/", "2001:db8::1", true, 443, "/", "[2001:db8::1]"},
+		{"https://[::1]:8443/", "::1", true, 8443, "/", "[::1]:8443"},
 	};
 	for (size_t i = 0; i < SZ_ARRAY_LEN(good); i++) {
 		struct sz_origin origin;
@@ -335,10 +334,10 @@ static void origins(void **state)
 		if (sz_origin_parse(good[i].url, &origin, &target, &err) < 0)
 			fail_with_err(good[i].url);
 		assert_string_equal(origin.url.host, good[i].host);
-		assert_int_equal(origin.scheme, good[i].scheme);
+		assert_int_equal(origin.url.tls, good[i].tls);
 		assert_int_equal(origin.url.port, good[i].port);
 		assert_string_equal(target, good[i].target);
-		assert_string_equal(sz_origin_host(&origin, header), good[i].header);
+		assert_string_equal(sz_url_host_header(&origin.url, header), good[i].header);
 	}
 }
 
@@ -652,10 +651,10 @@ static void har_with_all_of_it(void **state)
 	assert_no_header(user, "authorization");
 	assert_header(user, "Authorization", "mine");
 	assert_string_equal(made->items[7].host, "metrics.example.net");
-	assert_int_equal(made->origins[user->origin].scheme, SZ_SCHEME_HTTPS);
+	assert_int_equal(made->origins[user->origin].url.tls, true);
 	/* The redirect came first, over http. */
 	assert_int_equal(made->items[0].at_ns, 0);
-	assert_int_equal(made->origins[made->items[0].origin].scheme, SZ_SCHEME_HTTP);
+	assert_int_equal(made->origins[made->items[0].origin].url.tls, false);
 	assert_int_equal(made->items[1].at_ns, 200 * MS);
 }
 

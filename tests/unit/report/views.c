@@ -338,7 +338,6 @@ static void another_body_is_told(void **state)
 	struct sz_load_judgement judgement;
 	struct sz_load_report report = {.judgement = &judgement,
 					.config = &config,
-					.users = 1,
 					.result = result};
 	result->duration_ns = 1000000000;
 	result->clients_answered = 1;
@@ -357,13 +356,14 @@ static void another_body_is_told(void **state)
 static void burst_views(void **state)
 {
 	(void)state;
-	const struct sz_load_config config = {.clients = 28, .arrivals = SZ_ARRIVALS_BURST};
+	const struct sz_load_config config = {.clients = 28,
+					      .users = 2,
+					      .arrivals = SZ_ARRIVALS_BURST};
 	sz_autofree struct sz_load_result *result = calloc(1, sizeof(*result));
 	sz_autobuf struct sz_buf json = {0}, text = {0};
 	struct sz_load_judgement judgement;
 	struct sz_load_report report = {.judgement = &judgement,
 					.config = &config,
-					.users = 2,
 					.result = result};
 	result->duration_ns = 1000000000;
 	result->clients_answered = 28;
@@ -399,13 +399,14 @@ static void burst_views(void **state)
 static void bursts_that_say_little(void **state)
 {
 	(void)state;
-	const struct sz_load_config config = {.clients = 1, .arrivals = SZ_ARRIVALS_BURST};
+	const struct sz_load_config config = {.clients = 1,
+					      .users = 1,
+					      .arrivals = SZ_ARRIVALS_BURST};
 	sz_autofree struct sz_load_result *result = calloc(1, sizeof(*result));
 	sz_autobuf struct sz_buf json = {0}, text = {0};
 	struct sz_load_judgement judgement;
 	struct sz_load_report report = {.judgement = &judgement,
 					.config = &config,
-					.users = 1,
 					.result = result};
 	result->duration_ns = 1000000000;
 	result->clients_answered = 1;
