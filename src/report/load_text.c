@@ -207,6 +207,13 @@ static void put_client(struct sz_buf *out, const struct sz_load_report *report)
 		      (double)result->epoll_waits / (double)(result->sent ? result->sent : 1));
 }
 
+static void put_wrapped(struct sz_buf *out, const char *label, const char *text)
+{
+	put_label(out, label);
+	sz_buf_wrap(out, text, INDENT, COLUMNS);
+	sz_buf_puts(out, "\n");
+}
+
 void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out)
 {
 	const struct sz_load_result *result = report->result;
@@ -242,9 +249,8 @@ void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out
 		put_gap(out, result);
 	put_client(out, report);
 	put_parts(out, report);
-	for (size_t i = 0; i < report->judgement->count; i++) {
-		put_label(out, "Beware");
-		sz_buf_wrap(out, report->judgement->reasons[i], INDENT, COLUMNS);
-		sz_buf_puts(out, "\n");
-	}
+	for (size_t i = 0; i < report->judgement->note_count; i++)
+		put_wrapped(out, "Note", report->judgement->notes[i]);
+	for (size_t i = 0; i < report->judgement->count; i++)
+		put_wrapped(out, "Beware", report->judgement->reasons[i]);
 }
