@@ -24,6 +24,50 @@ __attribute__((format(printf, 2, 3))) static void distrust(struct sz_load_judgem
 	va_end(args);
 }
 
+__attribute__((format(printf, 2, 3))) static void note(struct sz_load_judgement *judgement,
+						       const char *fmt, ...)
+{
+	if (judgement->note_count == SZ_LOAD_REASONS_MAX)
+		return;
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(judgement->notes[judgement->note_count++], sizeof(judgement->notes[0]), fmt,
+		  args);
+	va_end(args);
+}
+
+double sz_load_concurrency_ratio(const struct sz_load_config *config,
+				 const struct sz_load_result *result)
+{
+	double waited_ns = 0;
+	for (unsigned i = 0; i < SZ_OUTCOME_COUNT; i++)
+		waited_ns += result->latency[i].sum_ns;
+	return waited_ns / (double)result->duration_ns / config->clients;
+}
+
+/* What was sent shortly before the end is waited for beyond it, and what came
+ * before the start is not of the window: both ends blur by a latency. */
+static void judge_concurrency(const struct sz_load_config *config,
+			      const struct sz_load_result *result,
+			      struct sz_load_judgement *judgement)
+{
+	static const char what[] = "on average %.1f of %u clients had a request in flight; the "
+				   "others connected or waited after a failure";
+	double ratio = sz_load_concurrency_ratio(config, result);
+	if (config->arrivals != SZ_ARRIVALS_CLOSED || config->reconnect_every || !result->sent)
+		return;
+	if (ratio < SZ_LOAD_CONCURRENCY_LEAST)
+		distrust(judgement, what, ratio * config->clients, config->clients);
+	else if (ratio < SZ_LOAD_CONCURRENCY_NOTED)
+		note(judgement, what, ratio * config->clients, config->clients);
+}
+
+bool sz_load_has_failed(const struct sz_load_result *result)
+{
+	bool none = result->attempts && result->outcomes[SZ_OUTCOME_OK] == 0;
+	return none || result->aborted == SZ_ABORT_DEAD;
+}
+
 double sz_load_client_cores(const struct sz_load_config *config,
 			    const struct sz_load_result *result)
 {
@@ -80,14 +124,11 @@ static void judge_rate(const struct sz_load_config *config, const struct sz_load
 			 "client "
 			 "free in time (more --clients, or the service is beyond its capacity)",
 			 offered * 100);
-	double gap_ns = (double)result->duration_ns / scheduled;
-	/* Of few calls it is the latest: a gate must not be blind for a short run. */
-	double late_ns = sz_hist_quantile_ns(&result->lateness, 0.99);
-	if (late_ns > fmax(SZ_LOAD_LATE_NS, 0.1 * gap_ns))
+	if (sz_load_was_late(result))
 		distrust(judgement,
 			 "this program itself sent 1 %% of the calls more than %s late: it may be "
 			 "the limit, not the service",
-			 sz_format_duration(late, late_ns));
+			 sz_format_duration(late, sz_hist_quantile_ns(&result->lateness, 0.99)));
 }
 
 static void judge_window(const struct sz_load_config *config, const struct sz_load_result *result,
@@ -107,14 +148,35 @@ static void judge_window(const struct sz_load_config *config, const struct sz_lo
 			 WINDOW_LATENCIES, sz_format_duration(latency, mean_ns));
 }
 
+static void judge_failures(const struct sz_load_result *result, struct sz_load_judgement *judgement)
+{
+	char after[SZ_UNIT_TEXT];
+	uint64_t failed = sz_load_failed(result), settled = sz_load_settled(result);
+	if (result->aborted == SZ_ABORT_DEAD)
+		distrust(judgement,
+			 "aborted after %s: the service was gone, and every attempt to reach it "
+			 "failed",
+			 sz_format_duration(after, (double)result->duration_ns));
+	else if (result->aborted == SZ_ABORT_ERRORS)
+		distrust(judgement, "aborted after %s: most requests failed",
+			 sz_format_duration(after, (double)result->duration_ns));
+	if (settled && (double)failed > SZ_LOAD_FAILED_MOST * (double)settled)
+		distrust(judgement,
+			 "%.1f %% of the requests failed: throughput and latency are only those of "
+			 "the rest",
+			 100 * (double)failed / (double)settled);
+}
+
 void sz_load_judge(const struct sz_load_config *config, const struct sz_load_result *result,
 		   struct sz_load_judgement *judgement)
 {
-	judgement->count = 0;
+	judgement->count = judgement->note_count = 0;
 	judge_client(config, result, judgement);
 	judge_connections(config, result, judgement);
 	judge_rate(config, result, judgement);
 	judge_window(config, result, judgement);
+	judge_failures(result, judgement);
+	judge_concurrency(config, result, judgement);
 	if (result->rounds_failed)
 		distrust(judgement,
 			 "in %zu of %zu rounds a call failed: how long the slowest takes is only a "

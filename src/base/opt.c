@@ -219,6 +219,16 @@ static bool ends_options(const struct sz_command *command, const char *word)
 	return command->takes_command && strcmp(word, "--") == 0;
 }
 
+/* "-n", alone. */
+static const struct sz_opt *find_letter(const struct sz_command *command, const char *arg)
+{
+	for (size_t i = 0; i < command->option_count; i++) {
+		if (arg[1] && !arg[2] && command->options[i].letter == arg[1])
+			return &command->options[i];
+	}
+	return NULL;
+}
+
 /* The option at argv[0] and its value; how many words it took, or -1. */
 static int read_option(const struct sz_command *command, char **argv, const struct sz_opt **option,
 		       char **value, struct sz_err *err)
@@ -226,8 +236,8 @@ static int read_option(const struct sz_command *command, char **argv, const stru
 	static char given[] = "true"; /* what a flag is by standing there */
 	char *arg = argv[0];
 	size_t len = strcspn(arg, "=");
-	const struct sz_opt *opt =
-		strncmp(arg, "--", 2) == 0 ? find(command, arg + 2, len - 2) : NULL;
+	const struct sz_opt *opt = strncmp(arg, "--", 2) == 0 ? find(command, arg + 2, len - 2)
+							      : find_letter(command, arg);
 	if (!opt)
 		return unknown_option(command, arg, err);
 
@@ -393,13 +403,14 @@ static int store_pair(const struct sz_opt *opt, const struct sz_optfile_pair *pa
 static int take_operand(const struct sz_command *command, const struct sz_optfile_pair *pair,
 			struct sz_parsed *parsed, struct sz_err *err)
 {
-	if (check_shape(pair, command->takes_command, err) < 0)
+	bool may_be_list = command->operand_max > 1 && pair->count <= command->operand_max;
+	if (!(pair->is_list && may_be_list) && check_shape(pair, command->takes_command, err) < 0)
 		return -1;
 	if (command->takes_command) {
 		parsed->command = pair->value;
 	} else {
 		parsed->operand = pair->value;
-		parsed->operand_count = 1;
+		parsed->operand_count = pair->count;
 	}
 	return 0;
 }
@@ -459,7 +470,10 @@ enum { HELP_COLUMNS = 88, HELP_INDENT = 28 };
 static void help_option(const struct sz_opt *opt, struct sz_buf *out)
 {
 	size_t start = out->len;
-	sz_buf_printf(out, "  --%s", opt->name);
+	sz_buf_puts(out, "  ");
+	if (opt->letter)
+		sz_buf_printf(out, "-%c, ", opt->letter);
+	sz_buf_printf(out, "--%s", opt->name);
 	for (size_t i = 0; opt->choices && opt->choices[i]; i++)
 		sz_buf_printf(out, "%s%s", i ? "|" : " ", opt->choices[i]);
 	if (opt->arg)

@@ -9,7 +9,8 @@
  *		 .help = "clients, each with one request in flight"},
  *	};
  *
- * Only long options, as `--name VALUE` or `--name=VALUE`; `--` ends them.
+ * `--name VALUE` or `--name=VALUE`; some also as a letter, `-n VALUE`. `--` ends
+ * options.
  * Texts point into argv, or into the file of options, and live as long as they do.
  *
  * A command with an option of type SZ_OPT_FILE takes its options from such a
@@ -50,6 +51,7 @@ struct sz_texts {
 struct sz_opt {
 	const char *name;
 	enum sz_opt_type type;
+	char letter;                /* '\0': none */
 	size_t offset;              /* of the value in the command's options */
 	const char *arg;            /* placeholder in the help; NULL for flags and choices */
 	const char *fallback;       /* default, as one would type it; NULL: none */
@@ -71,7 +73,7 @@ struct sz_command {
 	const char *const *examples; /* NULL-terminated, each works when pasted */
 	size_t operand_max;          /* before `--` */
 	bool takes_command;          /* everything after `--` is a command */
-	const char *operand_name;    /* of the one operand, or of the command, in a file */
+	const char *operand_name;    /* of the operands, or of the command, in a file */
 };
 
 struct sz_parsed {

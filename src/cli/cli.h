@@ -40,6 +40,88 @@ int sz_cli_print(const struct sz_buf *view, struct sz_err *err);
 int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bool owned,
 			struct sz_err *err);
 
+/* Which requests a load sends, how they are made, and to where. */
+struct sz_cli_request {
+	const char *method, *body, *bearer_file, *basic_file, *cookie_file, *expect_status;
+	const char *list, *har, *unix_socket, *ca, *cert, *key;
+	struct sz_texts headers;
+	bool keep_secrets, insecure, full_handshakes, owned;
+};
+
+/* Their rows in a command's table; member is the struct's name in type. */
+#define SZ_CLI_REQUEST_OPTIONS(type, member)                                                       \
+	{"method",      SZ_OPT_TEXT,                                                               \
+	 'X',           SZ_OPT_AT(type, member.method),                                            \
+	 .arg = "NAME", .help = "instead of GET, or POST with a body"},                            \
+		{"header",                                                                         \
+		 SZ_OPT_TEXTS,                                                                     \
+		 'H',                                                                              \
+		 SZ_OPT_AT(type, member.headers),                                                  \
+		 .arg = "LINE",                                                                    \
+		 .help = "another header, as 'Name: value', or @FILE with one a line; "            \
+			 "repeatable"},                                                            \
+		{"body",        SZ_OPT_TEXT,                                                       \
+		 'd',           SZ_OPT_AT(type, member.body),                                      \
+		 .arg = "TEXT", .help = "what to send, or @FILE"},                                 \
+		{"bearer-file", SZ_OPT_TEXT, SZ_OPT_AT(type, member.bearer_file), .arg = "PATH",   \
+		 .help = "file with a token on its first line: Authorization: Bearer"},            \
+		{"basic-file", SZ_OPT_TEXT, SZ_OPT_AT(type, member.basic_file), .arg = "PATH",     \
+		 .help = "file with USER:PASSWORD on its first line"},                             \
+		{"cookie-file", SZ_OPT_TEXT, SZ_OPT_AT(type, member.cookie_file), .arg = "PATH",   \
+		 .help = "file with NAME=VALUE; NAME=VALUE on its first line"},                    \
+		{"expect-status", SZ_OPT_TEXT, SZ_OPT_AT(type, member.expect_status),              \
+		 .arg = "LIST", .help = "good statuses, like 200,404 or 2xx; without it 2xx,3xx"}, \
+		{"list", SZ_OPT_TEXT, SZ_OPT_AT(type, member.list), .arg = "PATH",                 \
+		 .help = "file of requests, a line each: [METHOD] URL [weight=N]; URL on the "     \
+			 "command line is then the service, and those of the file may be paths"},  \
+		{"har", SZ_OPT_TEXT, SZ_OPT_AT(type, member.har), .arg = "PATH",                   \
+		 .help = "a page as a browser saved it (HAR): in every round each user sends "     \
+			 "its requests in order, over as many connections as the browser had; "    \
+			 "URL "                                                                    \
+			 "is the service to send them to"},                                        \
+		{"keep-secrets", SZ_OPT_FLAG, SZ_OPT_AT(type, member.keep_secrets),                \
+		 .help = "send the cookies and tokens of --har, too"},                             \
+		{"unix-socket", SZ_OPT_TEXT, SZ_OPT_AT(type, member.unix_socket), .arg = "PATH",   \
+		 .help = "connect to this socket; URL says the rest"},                             \
+		{"cacert", SZ_OPT_TEXT, SZ_OPT_AT(type, member.ca), .arg = "PATH",                 \
+		 .help = "trust these certificates (PEM) instead of the system's"},                \
+		{"cert", SZ_OPT_TEXT, SZ_OPT_AT(type, member.cert), .arg = "PATH",                 \
+		 .help = "show this certificate (PEM), with its key unless --key is given"},       \
+		{"key", SZ_OPT_TEXT, SZ_OPT_AT(type, member.key), .arg = "PATH",                   \
+		 .help = "the key of --cert (PEM)"},                                               \
+		{"insecure", SZ_OPT_FLAG, SZ_OPT_AT(type, member.insecure),                        \
+		 .help = "do not verify the service's certificate"},                               \
+		{"full-handshakes", SZ_OPT_FLAG, SZ_OPT_AT(type, member.full_handshakes),          \
+		 .help = "resume no session of TLS"},                                              \
+	{                                                                                          \
+		"i-own-this-target", SZ_OPT_FLAG, SZ_OPT_AT(type, member.owned),                   \
+			.help = "load an address that is not this machine's loopback"              \
+	}
+
+/* What a load's configuration borrows; starts out zeroed. */
+struct sz_cli_asked {
+	struct sz_requests *requests;
+	struct sz_tls *tls;
+};
+
+/* Fill config's url, address, requests and TLS; with a file there may be no URL.
+ * Says on stderr what a file holds that is not asked for. 0 or -1; asked is the caller's
+ * to sz_cli_asked_fini() in any case. */
+int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t url_count,
+	       struct sz_cli_asked *asked, struct sz_load_config *config, struct sz_err *err);
+void sz_cli_asked_fini(struct sz_cli_asked *asked);
+
+#define sz_autoasked __attribute__((cleanup(sz_cli_asked_fini)))
+
+/* Of a page (--har): its calls and, unless they are given, the connections of a
+ * user. config's requests are filled. */
+void sz_cli_fill_page(const struct sz_cli_request *options, unsigned *connections,
+		      struct sz_load_config *config);
+
+/* So many users with so many connections each. 0 or -1. */
+int sz_cli_fill_users(uint64_t connections, uint64_t users, struct sz_load_config *config,
+		      struct sz_err *err);
+
 /* What --expect-body asks for; NULL: nothing. 0 or -1. */
 int sz_cli_fill_expected(const char *text, struct sz_load_config *config, struct sz_err *err);
 
@@ -68,7 +150,8 @@ void sz_cli_record_end(const struct sz_sweep_config *config, const struct sz_swe
 struct sz_cli_service {
 	const char *url, *ready; /* ready may be NULL */
 	uint16_t port;           /* 0: choose a free one */
-	bool owned;              /* --i-own-this-target */
+	const struct sz_cli_request *request;
+	struct sz_cli_asked *asked; /* the caller's; filled even on failure */
 };
 
 /* Check the command, the environment and the hooks that are already in config

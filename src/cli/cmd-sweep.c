@@ -10,13 +10,14 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "cli/cli.h"
+#include "study/goal.h"
 #include "os/limits.h"
 #include "report/report.h"
 
 struct sweep_options {
 	struct sz_settings workers, documented, users;
 	uint64_t current, least, need, budget_windows, budget_ns, soak_ns, seed;
-	const char *url, *expect_body, *ready;
+	const char *url, *expect_body, *ready, *goal;
 	uint64_t port, clients, burst, rounds, reconnect_every;
 	int connect;
 	uint64_t timeout_ns, warmup_ns, window_ns, ready_timeout_ns, stop_timeout_ns;
@@ -24,7 +25,8 @@ struct sweep_options {
 	const char *apply, *undo, *pid_file, *cgroup, *reset;
 	uint64_t hook_timeout_ns;
 	struct sz_record_options record;
-	bool quick, dry_run, json, owned;
+	struct sz_cli_request request;
+	bool latency_table, quick, dry_run, json;
 };
 
 static const char *const connect_choices[] = {"paced", "burst", NULL};
@@ -79,6 +81,12 @@ static const struct sz_opt sweep_options[] = {
 	 .help = "recommend the smallest count that carries so many requests per second, instead "
 		 "of "
 		 "the smallest that is as good as the best; 0: no need"},
+	{"slo", SZ_OPT_TEXT, AT(goal), .arg = "GOAL",
+	 .help = "like 'p99<250ms': compare counts by the highest rate of calls, coming when they "
+		 "are due, that meets it"},
+	{"latency-table", SZ_OPT_FLAG, AT(latency_table),
+	 .help = "at the end, the latency of the recommended count at 50, 70 and 85 % of what it "
+		 "can do"},
 	{"reset", SZ_OPT_TEXT, AT(reset), .arg = "COMMAND",
 	 .help = "shell command before each start, to empty a cache or a database"},
 	{"apply", SZ_OPT_TEXT, AT(apply), .arg = "COMMAND",
@@ -126,8 +134,7 @@ static const struct sz_opt sweep_options[] = {
 		 "the same"},
 	{"dry-run", SZ_OPT_FLAG, AT(dry_run), .help = "print the plan and start nothing"},
 	{"json", SZ_OPT_FLAG, AT(json), .help = "print one JSON document instead of text"},
-	{"i-own-this-target", SZ_OPT_FLAG, AT(owned),
-	 .help = "load an address that is not this machine's loopback"},
+	SZ_CLI_REQUEST_OPTIONS(struct sweep_options, request),
 };
 
 static const char *const sweep_examples[] = {
@@ -154,40 +161,61 @@ static int default_settings(const struct sz_os *os, struct sz_settings *settings
 	return sz_parse_settings(range, settings, err);
 }
 
-/* Of bursts: those of the most users. */
-static unsigned clients_of(const struct sweep_options *options)
-{
-	const struct sz_settings *users = &options->users;
-	return (unsigned)(options->burst ? options->burst * users->value[users->count - 1]
-					 : options->clients);
-}
-
 static int check_load(const struct sweep_options *options, struct sz_err *err)
 {
-	if (options->burst && options->need) {
+	const char *bursts = options->request.har ? "--har" : "--burst";
+	if (options->goal && options->need) {
+		sz_err_set(err, SZ_USAGE, 0, "--need and --slo exclude each other");
+		return sz_err_hint(err, "with --slo the table tells what each count carries within "
+					"the goal");
+	}
+	if (!options->request.har && !options->burst)
+		return 0;
+	if (options->goal || options->latency_table) {
 		sz_err_set(err, SZ_USAGE, 0,
-			   "--need and --burst exclude each other: requests per second "
-			   "are what a closed loop carries");
+			   "%s excludes --slo and --latency-table: bursts have "
+			   "no rate",
+			   bursts);
 		return sz_err_hint(err, "leave out one of them");
 	}
-	if (!options->burst || options->clients)
+	if (options->need) {
+		sz_err_set(err, SZ_USAGE, 0,
+			   "--need and %s exclude each other: requests per second "
+			   "are what a closed loop carries",
+			   bursts);
+		return sz_err_hint(err, "leave out one of them");
+	}
+	if (options->clients)
 		return 0;
-	sz_err_set(err, SZ_USAGE, 0, "--burst and --clients knee exclude each other");
+	sz_err_set(err, SZ_USAGE, 0, "%s and --clients knee exclude each other", bursts);
 	return sz_err_hint(err, "bursts have --users; leave out one of the two");
 }
 
+/* Clients are those of the most users. */
+static int fill_burst(const struct sweep_options *options, struct sz_sweep_config *config,
+		      struct sz_err *err)
+{
+	const struct sz_settings *users = &options->users;
+	config->burst = (unsigned)options->burst;
+	sz_cli_fill_page(&options->request, &config->burst, &config->load);
+	if (!config->burst)
+		return 0;
+	config->rounds = options->rounds;
+	config->load.arrivals = SZ_ARRIVALS_BURST;
+	return sz_cli_fill_users(config->burst, users->value[users->count - 1], &config->load, err);
+}
+
 static int fill_config(const struct sweep_options *options, char *const *argv,
-		       struct sz_sweep_config *config, struct sz_err *err)
+		       struct sz_cli_asked *asked, struct sz_sweep_config *config,
+		       struct sz_err *err)
 {
 	*config = (struct sz_sweep_config){
 		.argv = argv,
 		.env = options->env.item,
 		.workers = options->workers,
-		.burst = (unsigned)options->burst,
 		.users = options->users,
-		.rounds = options->burst ? options->rounds : 0,
-		.load = {.clients = clients_of(options),
-			 .arrivals = options->burst ? SZ_ARRIVALS_BURST : SZ_ARRIVALS_CLOSED,
+		.load = {.clients = (unsigned)options->clients,
+			 .seed = options->seed,
 			 .pause_ns = SZ_LOAD_PAUSE_NS,
 			 .connect = (enum sz_connect_mode)options->connect,
 			 .reconnect_every = options->reconnect_every,
@@ -203,12 +231,15 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 		.current = (unsigned)options->current,
 		.least = (unsigned)options->least,
 		.need_rps = options->need,
+		.latency_table = options->latency_table,
 		.ascent_only = options->quick,
 		.budget_windows = (unsigned)options->budget_windows,
 		.budget_ns = options->budget_ns,
 		.soak_ns = options->soak_ns,
 		.seed = options->seed,
 	};
+	if (options->goal && sz_goal_parse(options->goal, &config->goal, err) < 0)
+		return sz_err_wrap(err, "--slo");
 	if (check_load(options, err) < 0 || sz_os_init(&config->os, NULL, err) < 0 ||
 	    sz_cli_fill_expected(options->expect_body, &config->load, err) < 0)
 		return -1;
@@ -218,9 +249,11 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 		.url = options->url,
 		.ready = options->ready,
 		.port = (uint16_t)options->port,
-		.owned = options->owned,
+		.request = &options->request,
+		.asked = asked,
 	};
-	return sz_cli_fill_service(&service, config, err);
+	return sz_cli_fill_service(&service, config, err) < 0 ? -1
+							      : fill_burst(options, config, err);
 }
 
 static int run_sweep(const struct sweep_options *options, struct sz_sweep_config *config,
@@ -249,11 +282,12 @@ static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
 	struct sweep_options options = {0};
 	struct sz_sweep_config config;
 	struct sz_sweep sweep;
+	sz_autoasked struct sz_cli_asked asked = {0};
 	sz_autoparsed struct sz_parsed parsed = {0};
 	int help = sz_cli_parse(spec, argv, &options, &parsed, err);
 	if (help)
 		return help < 0 ? -1 : 0;
-	if (fill_config(&options, parsed.command, &config, err) < 0)
+	if (fill_config(&options, parsed.command, &asked, &config, err) < 0)
 		return -1;
 	if (options.dry_run) {
 		sz_autobuf struct sz_buf plan = {0};

@@ -138,7 +138,8 @@ static int fill_ready(const struct sz_cli_service *service, struct sz_sweep_conf
 	if (sz_url_parse(service->ready, &given, err) < 0)
 		return sz_err_wrap(err, "--ready");
 	const struct sz_url *url = &config->load.url;
-	if (given.host[0] && (given.port != url->port || strcmp(given.host, url->host) != 0)) {
+	if (given.host[0] && (given.tls != url->tls || given.port != url->port ||
+			      strcmp(given.host, url->host) != 0)) {
 		sz_err_set(err, SZ_USAGE, 0, "--ready must be on the service itself, %s port %u",
 			   url->host, url->port);
 		return sz_err_hint(err, "give a path, like --ready /health");
@@ -147,18 +148,47 @@ static int fill_ready(const struct sz_cli_service *service, struct sz_sweep_conf
 	return 0;
 }
 
+static int check_request(const struct sz_cli_request *request, struct sz_err *err)
+{
+	if (!request->unix_socket)
+		return 0;
+	sz_err_set(err, SZ_USAGE, 0,
+		   "a sweep tells workers from each other by their port; a unix socket has none");
+	return sz_err_hint(err, "let the service listen on 127.0.0.1:{port}; sizeup load takes "
+				"--unix-socket");
+}
+
+/* What is asked of the service, now that it has a host and a port. */
+static int fill_requests(const struct sz_cli_service *service, struct sz_sweep_config *config,
+			 struct sz_err *err)
+{
+	const struct sz_url url = config->load.url;
+	const char *scheme = url.tls ? "https" : "http";
+	char host[272];
+	sz_autofree char *text = NULL;
+	if (asprintf(&text, "%s://%s%s", scheme, sz_url_host_header(&url, host), url.target) < 0) {
+		text = NULL;
+		return sz_err_nomem(err);
+	}
+	if (sz_cli_ask(service->request, &text, 1, service->asked, &config->load, err) < 0)
+		return -1;
+	config->load.url = url;
+	return 0;
+}
+
 static int fill_urls(const struct sz_cli_service *service, struct sz_sweep_config *config,
 		     struct sz_err *err)
 {
 	struct sz_url *url = &config->load.url;
+	if (check_request(service->request, err) < 0)
+		return -1;
 	if (sz_url_parse(service->url, url, err) < 0)
 		return sz_err_wrap(err, "--url");
 	if (choose_port(service, config, url, err) < 0)
 		return -1;
 	if (!url->host[0])
 		snprintf(url->host, sizeof(url->host), "127.0.0.1");
-	if (sz_url_resolve(url, &config->load.addr, err) < 0 ||
-	    sz_cli_check_target(url, &config->load.addr, service->owned, err) < 0)
+	if (fill_requests(service, config, err) < 0)
 		return -1;
 	return fill_ready(service, config, err);
 }

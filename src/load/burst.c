@@ -8,16 +8,44 @@
 #include "load/inside.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+
+int sz_burst_init(struct sz_load *load, struct sz_err *err)
+{
+	const struct sz_load_config *config = &load->config;
+	unsigned users = config->users ? config->users : 1;
+	if (config->clients % users != 0)
+		return sz_err_set(err, SZ_USAGE, 0, "%u clients cannot be shared by %u users",
+				  config->clients, users);
+	load->config.users = users;
+	load->round_calls = sz_load_calls(config);
+	load->next_call = calloc(users, sizeof(load->next_call[0]));
+	return load->next_call ? 0 : sz_err_nomem(err);
+}
+
+/* The next call of the client's user; false: there is none left. */
+static bool take_call(struct sz_load *load, struct sz_client *client)
+{
+	unsigned per_user = load->config.clients / load->config.users;
+	unsigned *next = &load->next_call[(size_t)(client - load->clients) / per_user];
+	if (*next == load->round_calls)
+		return false;
+	client->request = sz_load_request(load, (*next)++);
+	client->is_due = true;
+	client->again = false;
+	client->first_byte_ns = 0;
+	return true;
+}
 
 /* A client that waits to try again after a failure need not wait any longer:
  * users do not know of each other's failures. */
 static void call(struct sz_client *client)
 {
+	if (!take_call(client->load, client))
+		return;
 	sz_timer_clear(client->load->loop, &client->retry);
-	client->is_due = true;
-	client->first_byte_ns = 0;
 	sz_client_go(client);
 }
 
@@ -37,25 +65,28 @@ static int run_round(struct sz_load *load, uint64_t start_ns, bool is_counted, s
 	load->counting = is_counted;
 	load->round = (struct sz_load_round){0};
 	load->round_start_ns = start_ns;
-	load->unsettled = load->config.clients;
+	load->unsettled = load->config.users * load->round_calls;
+	memset(load->next_call, 0, load->config.users * sizeof(load->next_call[0]));
 	for (unsigned i = 0; i < load->config.clients; i++)
 		call(&load->clients[i]);
 	return sz_load_run_stage(load, err);
 }
 
-void sz_load_note_call(struct sz_load *load, const struct sz_client *client, bool ok,
-		       uint64_t now_ns)
+void sz_load_note_call(struct sz_load *load, struct sz_client *client, bool ok, uint64_t now_ns)
 {
 	struct sz_load_round *round = &load->round;
 	uint64_t first_byte_ns = client->first_byte_ns ? client->first_byte_ns : now_ns;
 	uint64_t ttfb_ns = first_byte_ns - load->round_start_ns;
 	uint64_t total_ns = now_ns - load->round_start_ns;
-	if (ttfb_ns > round->slowest_ttfb_ns)
+	if (ttfb_ns > round->slowest_ttfb_ns) {
 		round->slowest_ttfb_ns = ttfb_ns;
+		round->slowest_part = sz_load_part_index(load, client);
+	}
 	if (total_ns > round->slowest_ns)
 		round->slowest_ns = total_ns;
 	round->failed += !ok;
 	load->unsettled--;
+	take_call(load, client);
 }
 
 /* When the round after the one just finished is due. */
@@ -86,6 +117,8 @@ static void keep_round(struct sz_load *load)
 		return;
 	result->rounds[result->round_count++] = load->round;
 	result->rounds_failed += load->round.failed > 0;
+	if (load->parts)
+		load->parts[load->round.slowest_part].slowest_rounds++;
 }
 
 static bool wants_another(const struct sz_load *load)
@@ -99,12 +132,14 @@ int sz_burst_count(struct sz_load *load, struct sz_err *err)
 {
 	uint64_t first_ns = sz_now_ns();
 	uint64_t start_ns = first_ns;
+	sz_abort_begin(load, first_ns);
 	do {
 		if (run_round(load, start_ns, true, err) < 0)
 			return -1;
 		keep_round(load);
 		start_ns = next_start_ns(load, first_ns);
-	} while (wants_another(load) && start_ns - first_ns <= load->span->max_ns);
+	} while (wants_another(load) && start_ns - first_ns <= load->span->max_ns &&
+		 !sz_abort_check(load, load->finished_ns));
 	return 0;
 }
 

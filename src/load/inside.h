@@ -6,9 +6,11 @@
  *	stage.c    one stage: what it waits for; time-outs
  *	burst.c    rounds of a burst and the pauses between
  *	open.c     calls that come when they are due, and who takes them
+ *	mix.c      which request is next
  *	client.c   one client: connect, send, receive, lose, try again
  *	refusal.c  why nobody serves there, for people
  *	tally.c    what happened to the attempts that count
+ *	abort.c    when to go on makes no sense
  *	series.c   good answers over time, and how well they tell the throughput
  *
  * A load goes through stages, each run by one sz_loop_run():
@@ -30,6 +32,7 @@
 #include "load/load.h"
 #include "net/http1.h"
 #include "net/loop.h"
+#include "net/stream.h"
 
 enum sz_load_stage {
 	SZ_STAGE_PRIMING,  /* a client sends until it was answered once */
@@ -44,8 +47,9 @@ enum sz_load_stage {
 enum sz_client_state {
 	SZ_CLIENT_DOWN, /* no connection; `retry` may be armed */
 	SZ_CLIENT_CONNECTING,
-	SZ_CLIENT_IDLE, /* connected, nothing in flight */
-	SZ_CLIENT_BUSY, /* one request in flight */
+	SZ_CLIENT_SECURING, /* the handshake of TLS */
+	SZ_CLIENT_IDLE,     /* connected, nothing in flight */
+	SZ_CLIENT_BUSY,     /* one request in flight */
 };
 
 struct sz_client {
@@ -54,21 +58,24 @@ struct sz_client {
 	struct sz_load *load;
 	struct sz_client *older; /* neighbours in the list of pending clients */
 	struct sz_client *newer;
-	int fd;
+	struct sz_stream stream;
 	enum sz_client_state state;
 	bool answered; /* since the stage that reset it */
 	bool is_due;   /* in a round or an open loop: has a request to send */
 	bool is_free;  /* in an open loop: waits for a call, in a list by next_free */
 	struct sz_client *next_free;
-	bool counted;           /* the request in flight is */
-	bool was_open;          /* had a connection before: the next one is a reconnect */
-	bool peer_closed;       /* the server closed this connection, or the last one when down */
-	unsigned failures;      /* in a row, without an answer between; sets the back-off */
-	uint64_t answers;       /* on this connection */
-	uint64_t started_ns;    /* of the connect or of the request: the time-out runs from it */
+	bool counted;        /* the request in flight is */
+	bool was_open;       /* had a connection before: the next one is a reconnect */
+	bool peer_closed;    /* the server closed this connection, or the last one when down */
+	unsigned failures;   /* in a row, without an answer between; sets the back-off */
+	uint64_t answers;    /* on this connection */
+	uint64_t started_ns; /* of the connect or of the request: the time-out runs from it */
+	uint64_t connected_ns;
 	uint64_t asked_ns;      /* of the request: its latency counts from it; when the round
 				 * started or the call was due, else started_ns */
 	uint64_t first_byte_ns; /* 0: none yet */
+	const struct sz_request *request; /* in flight, or the last one */
+	bool again;                       /* it was stale: it is also the next one */
 	size_t sent_bytes;
 	struct sz_http1_response response;
 };
@@ -98,8 +105,16 @@ struct sz_load {
 	struct sz_load_config config;
 	struct sz_loop *loop;
 	struct sz_client *clients;
-	char *request;
-	size_t request_bytes;
+	const struct sz_requests *requests;
+	struct sz_requests *own_requests; /* when the config brings none */
+	double *weights;                  /* cumulative, when there are several */
+	uint64_t random;                  /* state of */
+	size_t *part_of;                  /* of each request, when there are several */
+	struct sz_load_part *parts;
+	size_t part_count;
+	unsigned *next_call; /* of each user in the round */
+	struct sz_tls_origin *tls;
+	struct sz_route route;
 	enum sz_phase last_phase; /* of the last failure */
 	int last_errnum;
 	struct rlimit descriptor_limit; /* as it was before the load raised it */
@@ -130,16 +145,21 @@ struct sz_load {
 	bool counting; /* requests sent now are counted */
 	uint64_t counted_in_flight;
 	const struct sz_load_span *span; /* of the window */
-	struct sz_timer poll_timer;      /* when span asks for precision */
-	bool precise;                    /* it was reached, at the last poll */
-	uint64_t completed_ns;           /* last completion of the window */
-	uint64_t interval_start_ns;      /* of the series' last, incomplete interval */
+	struct sz_timer poll_timer;
+	uint64_t began_ns; /* the window */
+	uint64_t alive_ns; /* when it began or the last good answer of a poll came */
+	uint64_t alive_ok; /* good answers then, and what was lost */
+	uint64_t alive_lost;
+	bool precise;               /* it was reached, at the last poll */
+	uint64_t completed_ns;      /* last completion of the window */
+	uint64_t interval_start_ns; /* of the series' last, incomplete interval */
 	struct sz_load_result result;
 
 	struct sz_open open;
 
 	struct sz_load_round round;
 	uint64_t round_start_ns; /* scheduled */
+	unsigned round_calls;    /* each user's */
 	unsigned unsettled;      /* calls of the round */
 	uint64_t sorted_ns[SZ_LOAD_ROUNDS_MAX];
 
@@ -149,9 +169,11 @@ struct sz_load {
 	uint64_t open_now;
 	uint64_t reconnects;
 	uint64_t server_closed;
+	uint64_t resumed;
 	struct sz_hist connect;
+	struct sz_hist handshake;
 
-	size_t received; /* bytes that recv() got last, for whichever client */
+	size_t received; /* bytes that were read last, for whichever client */
 	char buffer[64 * 1024];
 };
 
@@ -195,8 +217,17 @@ void sz_load_note_answer(struct sz_load *load, struct sz_client *client, bool ok
 /* Of the window: a completion, or its end. */
 void sz_load_note_gap(struct sz_load *load, uint64_t now_ns);
 
-/* Begin to poll for the precision that load->span asks for. */
+/* Begin to look, every SZ_LOAD_POLL_NS, at whether the window may end: by the
+ * precision that load->span asks for, or because it makes no sense. */
 void sz_load_begin_polls(struct sz_load *load, uint64_t now_ns);
+
+/* abort.c */
+
+/* A window begins. */
+void sz_abort_begin(struct sz_load *load, uint64_t now_ns);
+
+/* Should it end now? Then the result says why. To be asked again and again. */
+bool sz_abort_check(struct sz_load *load, uint64_t now_ns);
 
 /* burst.c */
 
@@ -206,9 +237,11 @@ int sz_burst_warm_up(struct sz_load *load, uint64_t least_ns, struct sz_err *err
 /* The rounds of a window, as load->span asks for them. */
 int sz_burst_count(struct sz_load *load, struct sz_err *err);
 
-/* The client's call of this round is over, well or not. */
-void sz_load_note_call(struct sz_load *load, const struct sz_client *client, bool ok,
-		       uint64_t now_ns);
+int sz_burst_init(struct sz_load *load, struct sz_err *err);
+
+/* The client's call of this round is over, well or not: it has the user's next
+ * one, if any is left. */
+void sz_load_note_call(struct sz_load *load, struct sz_client *client, bool ok, uint64_t now_ns);
 
 /* Fill the result's spreads from its rounds. */
 void sz_burst_spreads(struct sz_load *load);
@@ -238,12 +271,30 @@ static inline bool sz_load_is_open(const struct sz_load *load)
 /* refusal.c */
 
 /* A client got nowhere. The very first failure is the answer to "does anyone
- * serve there?" and ends sz_load_open(). why: what is wrong with what came,
- * NULL when nothing came. */
-void sz_load_note_failure(struct sz_load *load, const struct sz_client *client, enum sz_phase phase,
-			  int errnum, const char *why);
+ * serve there?" and ends sz_load_open(). */
+
+/* No connection came about; why: as it was put into words, or NULL. */
+void sz_load_note_unconnected(struct sz_load *load, const struct sz_client *client,
+			      enum sz_phase phase, int errnum, const struct sz_err *why);
+
+/* A request was lost; why: what is wrong with what came, NULL when nothing came. */
+void sz_load_note_lost(struct sz_load *load, const struct sz_client *client, enum sz_phase phase,
+		       int errnum, const char *why);
 
 int sz_load_no_answer_error(const struct sz_load *load, struct sz_err *err);
+
+/* mix.c */
+
+int sz_load_init_mix(struct sz_load *load, struct sz_err *err);
+
+/* In order, from the first again behind the last. */
+const struct sz_request *sz_load_request(const struct sz_load *load, size_t number);
+
+/* What the client sends now. */
+const struct sz_request *sz_load_next_request(struct sz_client *client);
+
+/* Which of load->parts the client's request is; 0 when there are none. */
+size_t sz_load_part_index(const struct sz_load *load, const struct sz_client *client);
 
 /* tally.c */
 

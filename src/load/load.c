@@ -53,6 +53,8 @@ static int check_config(const struct sz_load_config *config, struct sz_err *err)
 		return sz_err_hint(err, "ask for %g to %g requests per second", SZ_RATE_MIN_RPS,
 				   SZ_RATE_MAX_RPS);
 	}
+	if (config->url.tls && !config->tls)
+		return sz_err_set(err, SZ_USAGE, 0, "https needs a configuration of TLS");
 	if (config->timeout_ns == 0) {
 		sz_err_set(err, SZ_USAGE, 0, "a time-out of 0 leaves no time to answer");
 		return sz_err_hint(err, "allow each request some seconds");
@@ -60,19 +62,14 @@ static int check_config(const struct sz_load_config *config, struct sz_err *err)
 	return 0;
 }
 
-static int build_request(struct sz_load *load, struct sz_err *err)
+static int build_route(struct sz_load *load, struct sz_err *err)
 {
-	char host[272];
-	int n = asprintf(&load->request,
-			 "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: sizeup/" SIZEUP_VERSION
-			 "\r\n\r\n",
-			 load->config.url.target, sz_url_host_header(&load->config.url, host));
-	if (n < 0) {
-		load->request = NULL;
-		return sz_err_nomem(err);
-	}
-	load->request_bytes = (size_t)n;
-	return 0;
+	load->route.addr = load->config.addr;
+	if (!load->config.url.tls)
+		return 0;
+	load->tls = sz_tls_origin_new(load->config.tls, load->config.url.host, err);
+	load->route.tls = load->tls;
+	return load->tls ? 0 : -1;
 }
 
 static int build_clients(struct sz_load *load, struct sz_err *err)
@@ -97,7 +94,8 @@ int sz_load_new(const struct sz_load_config *config, struct sz_load **load, stru
 		free(made);
 		return -1;
 	}
-	if (sz_load_init_stages(made, err) < 0 || build_request(made, err) < 0 ||
+	if (sz_load_init_stages(made, err) < 0 || sz_load_init_mix(made, err) < 0 ||
+	    sz_burst_init(made, err) < 0 || build_route(made, err) < 0 ||
 	    build_clients(made, err) < 0) {
 		sz_load_free(made);
 		return -1;
@@ -111,11 +109,16 @@ void sz_load_free(struct sz_load *load)
 	if (!load)
 		return;
 	for (unsigned i = 0; load->clients && i < load->config.clients; i++)
-		if (load->clients[i].fd >= 0)
-			close(load->clients[i].fd);
+		if (load->clients[i].stream.fd >= 0)
+			sz_stream_close(&load->clients[i].stream);
 	sz_loop_free(load->loop);
+	sz_tls_origin_free(load->tls);
+	sz_requests_free(load->own_requests);
 	free(load->clients);
-	free(load->request);
+	free(load->weights);
+	free(load->part_of);
+	free(load->parts);
+	free(load->next_call);
 	free(load->open.queue);
 	setrlimit(RLIMIT_NOFILE, &load->descriptor_limit);
 	free(load);
@@ -277,15 +280,26 @@ static void fill_totals(struct sz_load *load)
 	result->reconnects = load->reconnects;
 	result->server_closed = load->server_closed;
 	result->connect = load->connect;
+	result->handshake = load->handshake;
+	result->resumed = load->resumed;
+	result->parts = load->parts;
+	result->part_count = load->part_count;
 	sz_burst_spreads(load);
 	result->uncounted = load->uncounted;
 	load->uncounted = 0;
+}
+
+static void forget_parts(struct sz_load *load)
+{
+	for (size_t i = 0; i < load->part_count; i++)
+		load->parts[i] = (struct sz_load_part){.label = load->parts[i].label};
 }
 
 int sz_load_window(struct sz_load *load, const struct sz_load_span *span,
 		   struct sz_load_result *result, struct sz_err *err)
 {
 	memset(&load->result, 0, sizeof(load->result));
+	forget_parts(load);
 	load->result.error_ratio = INFINITY;
 	if (!in_bursts(load) && lead_in(load, err) < 0)
 		return -1;

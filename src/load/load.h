@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The load generator: clients over HTTP/1.1 keep-alive, in a closed loop or in
- * bursts.
+ * The load generator: clients over HTTP/1.1 keep-alive, in a closed loop, in an
+ * open one or in bursts; over TCP or a unix socket, with TLS or without.
  *
  * Each client has one connection and at most one request in flight. Closed: it
  * sends, waits for the whole response, sends again. Level-triggered epoll; in
@@ -37,15 +37,22 @@
  * A retry is a new attempt. `stale`: a kept-alive connection was closed by
  * the server before any byte of the response; retried once at once.
  *
- * Bursts are rounds: at a scheduled instant every client sends one request, and
- * the round is over when the last of them is settled. A user whose page fires k
- * calls is k clients, u users are k * u: their rounds are simultaneous, which is
- * the worst case. Every latency counts from the scheduled instant, so what the
- * round had to wait for is in it: sending to the clients ahead, a new
+ * A window that tells nothing any more is aborted (enum sz_abort): its end is
+ * then, and what was counted by then stands.
+ *
+ * Bursts are rounds: at a scheduled instant every user fires its calls, and the
+ * round is over when the last of them is settled. A user has clients / users
+ * connections; what has no connection yet waits for one, in order, as in a
+ * browser. A user whose page fires k calls at once is k clients, u users are
+ * k * u: their rounds are simultaneous, which is the worst case. Calls go through
+ * the set of requests in order, from its first in every round. Every latency counts from the
+ *scheduled instant, so what the round had to wait for is in it: sending to the clients ahead, a new
  * connection in place of one that was closed since (all of them with
  * reconnect_every 1), a stale request and its retry. Nothing else is retried
  * within a round. open warms up with whole rounds, at least one; a window has
  * neither lead-in nor tail and consists of whole rounds unless interrupted.
+ *
+ * In other loops each request is drawn from the set by weight, seeded.
  *
  * In an open loop calls come when they are due (schedule.h), and clients are the
  * most that can be in flight: a call goes to the one that was free longest; if
@@ -67,7 +74,9 @@
 
 #include "base/err.h"
 #include "base/match.h"
+#include "load/requests.h"
 #include "load/schedule.h"
+#include "net/tls.h"
 #include "net/url.h"
 #include "stat/hist.h"
 
@@ -88,9 +97,14 @@ enum sz_late {
 #define SZ_LOAD_QUEUE_MAX 1000000 /* calls that wait; more are dropped */
 
 struct sz_load_config {
-	struct sz_url url;
+	struct sz_url url; /* the service, and what is asked of it unless there are requests */
 	struct sz_addr addr;
-	unsigned clients;             /* 1 .. SZ_LOAD_CLIENTS_MAX */
+	struct sz_tls *tls;                 /* borrowed; for https */
+	const struct sz_requests *requests; /* borrowed, all to the origin of url; NULL: GET url */
+	uint64_t seed;                      /* of their order */
+	unsigned clients;                   /* 1 .. SZ_LOAD_CLIENTS_MAX */
+	unsigned users;                     /* of bursts: a divisor of clients; 0: one */
+	unsigned calls;               /* of bursts: each user's in a round; 0: one per client */
 	enum sz_connect_mode connect; /* of open(); later connections open when they are needed */
 	enum sz_arrivals arrivals;
 	uint64_t pause_ns;   /* bursts: from the end of a round to the next, as SZ_LOAD_PAUSE_NS */
@@ -105,6 +119,13 @@ struct sz_load_config {
 	 * asked for); all zero: anything. */
 	struct sz_match expected;
 };
+
+/* Of each user in a round of a burst. */
+static inline unsigned sz_load_calls(const struct sz_load_config *config)
+{
+	return config->calls ? config->calls
+			     : config->clients / (config->users ? config->users : 1);
+}
 
 enum sz_outcome {
 	SZ_OUTCOME_OK,             /* 2xx or 3xx and the whole body, which is as expected */
@@ -121,6 +142,7 @@ const char *sz_outcome_name(enum sz_outcome outcome); /* "ok", "http_error", …
 
 enum sz_phase {
 	SZ_PHASE_CONNECT,
+	SZ_PHASE_TLS,
 	SZ_PHASE_SEND,
 	SZ_PHASE_WAIT, /* until the head of the response is whole */
 	SZ_PHASE_BODY,
@@ -157,6 +179,18 @@ struct sz_load_round {
 	uint64_t slowest_ttfb_ns;
 	uint64_t slowest_ns; /* last byte; the round's length */
 	unsigned failed;     /* calls that got no good answer */
+	size_t slowest_part; /* of whose the slowest first byte was; see sz_load_part */
+};
+
+/* What became of one request of a set of several, or of all that are called the
+ * same; beyond SZ_LOAD_PARTS_MAX - 1 the last part is all others. */
+#define SZ_LOAD_PARTS_MAX 64
+struct sz_load_part {
+	const char *label; /* the requests' own; NULL: all others */
+	uint64_t outcomes[SZ_OUTCOME_COUNT];
+	struct sz_hist ttfb; /* of ok */
+	struct sz_hist latency;
+	size_t slowest_rounds; /* of bursts: in which the slowest first byte was one of these */
 };
 
 /* Over the rounds; all 0 when there was none. */
@@ -166,9 +200,24 @@ struct sz_load_spread {
 	uint64_t max_ns;
 };
 
+/* Why a window ended before its time. */
+enum sz_abort {
+	SZ_ABORT_NONE,
+	SZ_ABORT_ERRORS, /* after SZ_ABORT_LEAST_NS and _LEAST_COUNT, most attempts had failed */
+	SZ_ABORT_DEAD,   /* for SZ_ABORT_DEAD_NS there were but failures to connect and broken
+			  * connections, SZ_ABORT_DEAD_COUNT at least. Time-outs are none: a
+			  * service that stands still may go on */
+};
+#define SZ_ABORT_ERROR_RATIO 0.5
+#define SZ_ABORT_LEAST_NS UINT64_C(1000000000)
+#define SZ_ABORT_LEAST_COUNT 100
+#define SZ_ABORT_DEAD_NS UINT64_C(3000000000)
+#define SZ_ABORT_DEAD_COUNT 5
+
 struct sz_load_result {
 	uint64_t duration_ns; /* t1 - t0 */
 	bool interrupted;     /* a stop was requested; t1 is when */
+	enum sz_abort aborted;
 	/* Of an open loop: calls due in [t0, t1), and what never became a request:
 	 * dropped (no client was free in time), unsent (interrupted). */
 	uint64_t scheduled, dropped, unsent;
@@ -193,7 +242,13 @@ struct sz_load_result {
 	 * The others make up the latency of ok: until a client was free (and
 	 * connected), to the first byte, to the last. */
 	struct sz_hist lateness, queue, service, transfer;
-	struct sz_hist connect; /* of every connection opened since sz_load_new */
+	struct sz_hist connect;   /* of every connection opened since sz_load_new */
+	struct sz_hist handshake; /* of TLS, likewise */
+	uint64_t resumed;         /* of those, with the session of an earlier one */
+
+	const struct sz_load_part *parts; /* the load's, until its next window; of a set of one
+					   * request there are none */
+	size_t part_count;
 
 	struct sz_load_series series;
 	double error_ratio; /* how well the series tells the throughput: half of its 95 %
@@ -271,5 +326,16 @@ int sz_load_window(struct sz_load *load, const struct sz_load_span *span,
 void sz_load_free(struct sz_load *load); /* NULL is fine */
 
 bool sz_load_counts_ok(const struct sz_load_result *result);
+
+/* An open loop asked for something else than it was told to: this program's own
+ * p99 of lateness exceeds SZ_LOAD_LATE_NS, or a tenth of the mean gap when that
+ * is more. Of few calls it is the latest: a gate must not be blind for a short
+ * run. */
+bool sz_load_was_late(const struct sz_load_result *result);
+#define SZ_LOAD_LATE_NS 1e6
+
+/* Attempts that have failed, and those of which it is known whether they have. */
+uint64_t sz_load_failed(const struct sz_load_result *result);
+uint64_t sz_load_settled(const struct sz_load_result *result);
 
 #endif

@@ -29,17 +29,6 @@ int sz_load_no_answer_error(const struct sz_load *load, struct sz_err *err)
 	return sz_err_hint(err, "look into the service's log, or allow more time per request");
 }
 
-static int connect_error(const struct sz_load *load, int errnum, struct sz_err *err)
-{
-	char addr[64];
-	sz_err_set(err, SZ_MACHINE, errnum, "cannot connect to %s",
-		   sz_addr_text(&load->config.addr, addr));
-	if (errnum == EADDRNOTAVAIL)
-		return sz_err_hint(err, "all local ports are in use: wait a minute, or widen "
-					"net.ipv4.ip_local_port_range");
-	return sz_err_hint(err, "start the service, or correct host and port of the URL");
-}
-
 static void quote_received(const struct sz_load *load, struct sz_buf *text)
 {
 	if (load->received == 0)
@@ -70,24 +59,35 @@ static int socket_error(const struct sz_load *load, int errnum, struct sz_err *e
 	return sz_err_hint(err, "look into the service's log");
 }
 
-void sz_load_note_failure(struct sz_load *load, const struct sz_client *client, enum sz_phase phase,
-			  int errnum, const char *why)
+static bool is_first(const struct sz_load *load, const struct sz_client *client)
+{
+	return !load->ever_answered && client == &load->clients[0];
+}
+
+void sz_load_note_unconnected(struct sz_load *load, const struct sz_client *client,
+			      enum sz_phase phase, int errnum, const struct sz_err *why)
 {
 	load->last_phase = phase;
 	load->last_errnum = errnum;
-	if (phase == SZ_PHASE_CONNECT && (errnum == EMFILE || errnum == ENFILE)) {
-		/* Ours, not the service's. */
-		sz_err_set(&load->failure, SZ_MACHINE, errnum, "cannot open another connection");
-		sz_err_hint(&load->failure,
-			    "raise 'ulimit -n' or fs.file-max, or use fewer clients");
-		sz_load_fail(load);
+	/* Out of descriptors is our fault, not the service's. */
+	bool is_ours = errnum == EMFILE || errnum == ENFILE;
+	if (!is_ours && !is_first(load, client))
 		return;
-	}
-	if (load->ever_answered || client != &load->clients[0])
+	if (why)
+		load->failure = *why;
+	else
+		sz_stream_explain(&load->route, errnum, &load->failure);
+	sz_load_fail(load);
+}
+
+void sz_load_note_lost(struct sz_load *load, const struct sz_client *client, enum sz_phase phase,
+		       int errnum, const char *why)
+{
+	load->last_phase = phase;
+	load->last_errnum = errnum;
+	if (!is_first(load, client))
 		return;
-	if (phase == SZ_PHASE_CONNECT)
-		connect_error(load, errnum, &load->failure);
-	else if (why)
+	if (why)
 		not_http_error(load, why, &load->failure);
 	else if (errnum == ETIMEDOUT)
 		sz_load_no_answer_error(load, &load->failure);

@@ -212,6 +212,10 @@ static void on_poll(struct sz_timer *timer, uint64_t now_ns)
 	sz_series_advance(series, &load->interval_start_ns, now_ns);
 	load->precise =
 		span->error_ratio == 0 || sz_series_error_ratio(series) <= span->error_ratio;
+	if (sz_abort_check(load, now_ns)) {
+		finish_stage(load, now_ns);
+		return;
+	}
 	if (span->precise_enough && !span->precise_enough(span->arg, sz_series_sum(series)))
 		load->precise = false;
 	sz_load_check_stage(load, now_ns);
@@ -222,8 +226,8 @@ static void on_poll(struct sz_timer *timer, uint64_t now_ns)
 void sz_load_begin_polls(struct sz_load *load, uint64_t now_ns)
 {
 	load->precise = load->span->error_ratio == 0 && !load->span->precise_enough;
-	if (!load->precise)
-		arm_poll_timer(load, now_ns);
+	sz_abort_begin(load, now_ns);
+	arm_poll_timer(load, now_ns);
 }
 
 int sz_load_init_stages(struct sz_load *load, struct sz_err *err)

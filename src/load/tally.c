@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/inside.h"
 
+#include <math.h>
+
 const char *sz_outcome_name(enum sz_outcome outcome)
 {
 	static const char *const names[SZ_OUTCOME_COUNT] = {
@@ -18,10 +20,8 @@ const char *sz_outcome_name(enum sz_outcome outcome)
 const char *sz_phase_name(enum sz_phase phase)
 {
 	static const char *const names[SZ_PHASE_COUNT] = {
-		[SZ_PHASE_CONNECT] = "connect",
-		[SZ_PHASE_SEND] = "send",
-		[SZ_PHASE_WAIT] = "wait",
-		[SZ_PHASE_BODY] = "body",
+		[SZ_PHASE_CONNECT] = "connect", [SZ_PHASE_TLS] = "tls",   [SZ_PHASE_SEND] = "send",
+		[SZ_PHASE_WAIT] = "wait",       [SZ_PHASE_BODY] = "body",
 	};
 	return names[phase];
 }
@@ -35,9 +35,23 @@ static void tally_parts(struct sz_load_result *result, const struct sz_client *c
 	sz_hist_add(&result->transfer, now_ns - client->first_byte_ns);
 }
 
+static void tally_part(const struct sz_client *client, enum sz_outcome outcome, uint64_t now_ns)
+{
+	const struct sz_load *load = client->load;
+	if (!load->parts)
+		return;
+	struct sz_load_part *part = &load->parts[sz_load_part_index(load, client)];
+	part->outcomes[outcome]++;
+	if (outcome != SZ_OUTCOME_OK)
+		return;
+	sz_hist_add(&part->ttfb, client->first_byte_ns - client->asked_ns);
+	sz_hist_add(&part->latency, now_ns - client->asked_ns);
+}
+
 void sz_tally_outcome(struct sz_load_result *result, const struct sz_client *client,
 		      enum sz_outcome outcome, uint64_t now_ns)
 {
+	tally_part(client, outcome, now_ns);
 	result->outcomes[outcome]++;
 	sz_hist_add(&result->latency[outcome], now_ns - client->asked_ns);
 	if (outcome != SZ_OUTCOME_OK)
@@ -62,6 +76,25 @@ void sz_tally_error(struct sz_load_result *result, enum sz_phase phase, int errn
 	else
 		result->errors[result->error_count++] =
 			(struct sz_load_error){.phase = phase, .errnum = errnum, .count = 1};
+}
+
+bool sz_load_was_late(const struct sz_load_result *result)
+{
+	double gap_ns = (double)result->duration_ns / (double)result->scheduled;
+	return result->scheduled &&
+	       sz_hist_quantile_ns(&result->lateness, 0.99) > fmax(SZ_LOAD_LATE_NS, 0.1 * gap_ns);
+}
+
+uint64_t sz_load_failed(const struct sz_load_result *result)
+{
+	return result->connect_failed + result->outcomes[SZ_OUTCOME_HTTP_ERROR] +
+	       result->outcomes[SZ_OUTCOME_PROTOCOL_ERROR] +
+	       result->outcomes[SZ_OUTCOME_SOCKET_ERROR] + result->outcomes[SZ_OUTCOME_TIMEOUT];
+}
+
+uint64_t sz_load_settled(const struct sz_load_result *result)
+{
+	return sz_load_failed(result) + result->outcomes[SZ_OUTCOME_OK];
 }
 
 bool sz_load_counts_ok(const struct sz_load_result *result)

@@ -4,13 +4,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/stop.h"
 #include "net/http1.h"
-#include "net/listener.h"
+#include "net/stream.h"
 
 static int fail(struct sz_err *err, const struct sz_addr *addr, int errnum)
 {
@@ -41,55 +40,64 @@ static int wait_ready(int fd, short events, uint64_t deadline_ns)
 	}
 }
 
-static int finish_connect(int fd, uint64_t deadline_ns)
+/* Wait for what the stream's last call wants. */
+static int wait_wanted(const struct sz_stream *stream, uint64_t deadline_ns)
 {
-	int errnum = wait_ready(fd, POLLOUT, deadline_ns);
-	socklen_t len = sizeof(errnum);
-	if (errnum == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &errnum, &len) < 0)
-		errnum = errno;
-	return errnum;
+	return wait_ready(stream->fd, stream->wants == EPOLLOUT ? POLLOUT : POLLIN, deadline_ns);
 }
 
-static int send_all(int fd, const char *bytes, size_t len, uint64_t deadline_ns)
+static int finish_connect(struct sz_stream *stream, uint64_t deadline_ns, struct sz_err *err)
+{
+	int errnum = wait_ready(stream->fd, POLLOUT, deadline_ns);
+	int status = errnum ? -errnum : sz_stream_connected(stream);
+	while (status == 0 && (status = sz_stream_handshake(stream, err)) == -EAGAIN)
+		status = -wait_wanted(stream, deadline_ns);
+	return -status;
+}
+
+static int send_all(struct sz_stream *stream, const char *bytes, size_t len, uint64_t deadline_ns)
 {
 	while (len) {
-		ssize_t sent = send(fd, bytes, len, MSG_NOSIGNAL);
+		ssize_t sent = sz_stream_write(stream, bytes, len);
 		if (sent >= 0) {
 			bytes += sent;
 			len -= (size_t)sent;
 			continue;
 		}
-		if (errno != EAGAIN && errno != EINTR)
-			return errno;
-		int errnum = wait_ready(fd, POLLOUT, deadline_ns);
+		if (sent != -EAGAIN && sent != -EINTR)
+			return (int)-sent;
+		int errnum = wait_wanted(stream, deadline_ns);
 		if (errnum)
 			return errnum;
 	}
 	return 0;
 }
 
-static int read_response(int fd, uint64_t deadline_ns, struct sz_http1_response *response)
+static int read_response(struct sz_stream *stream, uint64_t deadline_ns,
+			 struct sz_http1_response *response)
 {
 	enum sz_http1_state state = SZ_HTTP1_MORE;
 	while (state == SZ_HTTP1_MORE) {
 		char bytes[16384];
 		size_t consumed;
-		int errnum = wait_ready(fd, POLLIN, deadline_ns);
-		if (errnum)
-			return errnum;
-		ssize_t len = recv(fd, bytes, sizeof(bytes), 0);
+		ssize_t len = sz_stream_read(stream, bytes, sizeof(bytes));
+		int errnum = 0;
 		if (len > 0)
 			state = sz_http1_response_feed(response, bytes, (size_t)len, &consumed);
 		else if (len == 0)
 			state = sz_http1_response_eof(response);
-		else if (errno != EAGAIN && errno != EINTR)
-			return errno;
+		else if (len == -EAGAIN || len == -EINTR)
+			errnum = wait_wanted(stream, deadline_ns);
+		else
+			errnum = (int)-len;
+		if (errnum)
+			return errnum;
 	}
 	return state == SZ_HTTP1_COMPLETE ? 0 : EPROTO;
 }
 
-int sz_get(const struct sz_url *url, const struct sz_addr *addr, uint64_t deadline_ns, int *status,
-	   struct sz_err *err)
+static int ask(struct sz_stream *stream, const struct sz_url *url, uint64_t deadline_ns,
+	       struct sz_http1_response *response)
 {
 	char host[272];
 	char request[sizeof(url->target) + sizeof(host) + 128];
@@ -100,21 +108,44 @@ int sz_get(const struct sz_url *url, const struct sz_addr *addr, uint64_t deadli
 			   "Accept: */*\r\n"
 			   "Connection: close\r\n\r\n",
 			   url->target, sz_url_host_header(url, host));
-	sz_autoclose int fd = sz_connect_start(addr);
-	if (fd < 0)
-		return fail(err, addr, -fd);
+	sz_http1_response_init(response, false);
+	int errnum = send_all(stream, request, (size_t)len, deadline_ns);
+	return errnum ? errnum : read_response(stream, deadline_ns, response);
+}
 
-	struct sz_http1_response response;
-	sz_http1_response_init(&response, false);
-	int errnum = finish_connect(fd, deadline_ns);
+/* Over an open route. */
+static int get(const struct sz_url *url, struct sz_route *route, uint64_t deadline_ns, int *status,
+	       struct sz_err *err)
+{
+	struct sz_http1_response response = {0};
+	struct sz_stream stream;
+	struct sz_err handshake = {0};
+	int errnum = -sz_stream_open(&stream, route);
+	if (errnum)
+		return fail(err, &route->addr, errnum);
+	errnum = finish_connect(&stream, deadline_ns, &handshake);
 	if (!errnum)
-		errnum = send_all(fd, request, (size_t)len, deadline_ns);
-	if (!errnum)
-		errnum = read_response(fd, deadline_ns, &response);
+		errnum = ask(&stream, url, deadline_ns, &response);
+	sz_stream_close(&stream);
 	if (errnum) {
-		fail(err, addr, errnum);
-		return response.why ? sz_err_wrap(err, "%s", response.why) : -1;
+		fail(err, &route->addr, errnum);
+		const char *why = handshake.message[0] ? handshake.message : response.why;
+		return why ? sz_err_wrap(err, "%s", why) : -1;
 	}
 	*status = response.status;
 	return 0;
+}
+
+int sz_get(const struct sz_url *url, const struct sz_addr *addr, struct sz_tls *tls,
+	   uint64_t deadline_ns, int *status, struct sz_err *err)
+{
+	struct sz_route route = {.addr = *addr};
+	if (url->tls) {
+		route.tls = sz_tls_origin_new(tls, url->host, err);
+		if (!route.tls)
+			return -1;
+	}
+	int result = get(url, &route, deadline_ns, status, err);
+	sz_tls_origin_free(route.tls);
+	return result;
 }

@@ -9,12 +9,13 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "net/tls.h"
 #include "net/url.h"
 
-/* Send GET url->target to addr and wait for the whole response, or until
- * deadline_ns, or until a stop is requested. 0 with *status, or -1 with
- * err->errnum (ECONNREFUSED, ETIMEDOUT, EPROTO, ECANCELED for a stop, …). */
-int sz_get(const struct sz_url *url, const struct sz_addr *addr, uint64_t deadline_ns, int *status,
-	   struct sz_err *err);
+/* Send GET url->target to addr (over tls when the URL is https) and wait for the whole response, or
+ * until deadline_ns, or until a stop is requested. 0 with *status, or -1 with err->errnum
+ * (ECONNREFUSED, ETIMEDOUT, EPROTO, ECANCELED for a stop, …). */
+int sz_get(const struct sz_url *url, const struct sz_addr *addr, struct sz_tls *tls,
+	   uint64_t deadline_ns, int *status, struct sz_err *err);
 
 #endif

@@ -112,10 +112,21 @@ uint16_t sz_free_port(struct sz_err *err)
 
 int sz_connect_start(const struct sz_addr *addr)
 {
+	return sz_connect_from(addr, NULL);
+}
+
+int sz_connect_from(const struct sz_addr *addr, const struct sz_addr *source)
+{
 	sz_autoclose int fd = socket(addr->storage.ss_family, SOCKET_TYPE, 0);
 	if (fd < 0)
 		return -errno;
-	turn_on(fd, IPPROTO_TCP, TCP_NODELAY);
+	if (addr->storage.ss_family != AF_UNIX)
+		turn_on(fd, IPPROTO_TCP, TCP_NODELAY);
+	if (source) {
+		turn_on(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT);
+		if (bind(fd, (const struct sockaddr *)&source->storage, source->len) < 0)
+			return -errno;
+	}
 	if (connect(fd, (const struct sockaddr *)&addr->storage, addr->len) < 0 &&
 	    errno != EINPROGRESS)
 		return -errno;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "net/url.h"
+#include "net/addr.h"
 
 struct sz_listen_options {
 	const char *host; /* numeric address; NULL is 127.0.0.1 */
@@ -29,8 +29,14 @@ uint16_t sz_socket_port(int fd);
 /* A port that was free a moment ago on 127.0.0.1; 0 with err on failure. */
 uint16_t sz_free_port(struct sz_err *err);
 
-/* Begin connecting, TCP_NODELAY set. The descriptor (connected or in
- * progress), or -errno. */
+/* Begin connecting; TCP gets TCP_NODELAY. The descriptor (connected or in
+ * progress), or -errno. A unix socket connects at once or not at all: -EAGAIN
+ * is a full listen queue, and nothing tells when there is room again. */
 int sz_connect_start(const struct sz_addr *addr);
+
+/* The same, from an address of our own (sz_addr_local()); its port is chosen
+ * when the destination is known, so that one local port serves several. When
+ * all of them are taken it is -EADDRNOTAVAIL, as without a source. */
+int sz_connect_from(const struct sz_addr *addr, const struct sz_addr *source);
 
 #endif

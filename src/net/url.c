@@ -3,13 +3,15 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/mem.h"
+
+#define HTTP_PORT 80
+#define HTTPS_PORT 443
 #define EXAMPLE "write it like http://127.0.0.1:8000/path"
 
 static int refuse(struct sz_err *err, const char *text, const char *why)
@@ -18,12 +20,11 @@ static int refuse(struct sz_err *err, const char *text, const char *why)
 	return sz_err_hint(err, EXAMPLE);
 }
 
-/* What no part of a URL may hold. NULL, or why not. */
-static const char *check_bytes(const char *text)
+const char *sz_url_bytes_fault(const char *text)
 {
 	for (const unsigned char *byte = (const unsigned char *)text; *byte; byte++) {
 		if (*byte <= ' ' || *byte == 0x7f)
-			return "it holds a space or a control character";
+			return "it holds a blank or a control character";
 		if (*byte > 0x7f)
 			return "it holds a character that must be percent-encoded";
 		if (*byte == '#')
@@ -40,23 +41,61 @@ static size_t scheme_len(const char *text)
 	return isalpha((unsigned char)text[0]) && strncmp(text + len, "://", 3) == 0 ? len : 0;
 }
 
-static int check_scheme(const char *text, struct sz_err *err)
+static const char instead_of_h3[] = "give its https:// address: services with HTTP/3 answer "
+				    "HTTP/2 or HTTP/1.1 as well; h2load can be built with HTTP/3";
+static const char instead_of_grpc[] = "load a plain HTTP end point of the same service, or use "
+				      "ghz, which speaks gRPC";
+static const char instead_of_ws[] = "load the service's http:// or https:// addresses";
+static const char instead_of_unix[] = "give it as --unix-socket PATH, and a URL like "
+				      "http://localhost/path";
+
+/* What people ask for by a scheme, and what there is instead. */
+static const struct {
+	const char *prefix, *what, *instead;
+} others[] = {
+	{"h3:", "HTTP/3 is not supported", instead_of_h3},
+	{"http3:", "HTTP/3 is not supported", instead_of_h3},
+	{"quic:", "HTTP/3 is not supported", instead_of_h3},
+	{"grpc:", "gRPC is not supported", instead_of_grpc},
+	{"grpcs:", "gRPC is not supported", instead_of_grpc},
+	{"ws:", "a WebSocket is not supported", instead_of_ws},
+	{"wss:", "a WebSocket is not supported", instead_of_ws},
+	{"unix:", "a unix socket is no part of the URL", instead_of_unix},
+	{"http+unix:", "a unix socket is no part of the URL", instead_of_unix},
+};
+
+static int refuse_scheme(const char *text, struct sz_err *err)
 {
-	size_t len = scheme_len(text);
-	if (len == 4 && strncasecmp(text, "http", 4) == 0)
+	for (size_t i = 0; i < SZ_ARRAY_LEN(others); i++) {
+		if (strncasecmp(text, others[i].prefix, strlen(others[i].prefix)) != 0)
+			continue;
+		sz_err_set(err, SZ_USAGE, 0, "'%.200s': %s", text, others[i].what);
+		return sz_err_hint(err, "%s", others[i].instead);
+	}
+	if (scheme_len(text) > 0)
+		return refuse(err, text, "only http:// and https:// are supported");
+	sz_err_set(err, SZ_USAGE, 0, "'%.200s' is not a usable URL: it has no http://", text);
+	return sz_err_hint(err, "did you mean http://%.200s ?", text);
+}
+
+/* Takes "http://" or "https://" off *text. */
+static int parse_scheme(const char **text, struct sz_url *url, struct sz_err *err)
+{
+	static const struct {
+		const char *name;
+		bool tls;
+		uint16_t port;
+	} schemes[] = {{"http", false, HTTP_PORT}, {"https", true, HTTPS_PORT}};
+	size_t len = scheme_len(*text);
+	for (size_t i = 0; i < SZ_ARRAY_LEN(schemes); i++) {
+		if (strlen(schemes[i].name) != len || strncasecmp(*text, schemes[i].name, len) != 0)
+			continue;
+		url->tls = schemes[i].tls;
+		url->port = schemes[i].port;
+		*text += len + strlen("://");
 		return 0;
-	if (len == 0) {
-		sz_err_set(err, SZ_USAGE, 0, "'%.200s' is not a usable URL: it has no http://",
-			   text);
-		return sz_err_hint(err, "did you mean http://%.200s ?", text);
 	}
-	if (len == 5 && strncasecmp(text, "https", 5) == 0) {
-		sz_err_set(err, SZ_USAGE, 0, "'%.200s': TLS is not supported by this version",
-			   text);
-		return sz_err_hint(err, "give the plain HTTP address of the service, the one "
-					"behind the TLS proxy");
-	}
-	return refuse(err, text, "only http:// is supported");
+	return refuse_scheme(*text, err);
 }
 
 static const char *parse_port(const char *text, size_t len, uint16_t *port)
@@ -98,7 +137,8 @@ static const char *parse_name(const char *text, size_t len, struct sz_url *url)
 	return NULL;
 }
 
-/* HOST[:PORT] in text[0..len). NULL, or why not. */
+/* HOST[:PORT] in text[0..len); without PORT, url->port stays the scheme's.
+ * NULL, or why not. */
 static const char *parse_authority(const char *text, size_t len, struct sz_url *url)
 {
 	if (memchr(text, '@', len))
@@ -121,7 +161,6 @@ static const char *parse_authority(const char *text, size_t len, struct sz_url *
 	}
 	if (why)
 		return why;
-	url->port = 80;
 	if (host_end == end)
 		return NULL;
 	if (*host_end != ':')
@@ -139,14 +178,14 @@ static const char *parse_target(const char *text, struct sz_url *url)
 int sz_url_parse(const char *text, struct sz_url *url, struct sz_err *err)
 {
 	struct sz_url parsed = {0};
-	const char *why = *text ? check_bytes(text) : "it is empty";
+	const char *why = *text ? sz_url_bytes_fault(text) : "it is empty";
 	if (why)
 		return refuse(err, text, why);
 	const char *target = text;
 	if (*text != '/') {
-		if (check_scheme(text, err) < 0)
+		const char *authority = text;
+		if (parse_scheme(&authority, &parsed, err) < 0)
 			return -1;
-		const char *authority = text + strlen("http://");
 		size_t len = strcspn(authority, "/?");
 		target = authority + len;
 		why = parse_authority(authority, len, &parsed);
@@ -163,60 +202,19 @@ const char *sz_url_host_header(const struct sz_url *url, char text[272])
 {
 	bool is_ipv6 = strchr(url->host, ':') != NULL;
 	int len = snprintf(text, 272, is_ipv6 ? "[%s]" : "%s", url->host);
-	if (url->port != 80)
+	if (url->port != (url->tls ? HTTPS_PORT : HTTP_PORT))
 		snprintf(text + len, 272 - (size_t)len, ":%u", url->port);
 	return text;
 }
 
 int sz_url_resolve(const struct sz_url *url, struct sz_addr *addr, struct sz_err *err)
 {
-	const struct addrinfo want = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-	struct addrinfo *found = NULL;
-	char port[8];
-	snprintf(port, sizeof(port), "%u", url->port);
-	int status = getaddrinfo(url->host, port, &want, &found);
-	if (status != 0) {
-		sz_err_set(err, SZ_USAGE, 0, "cannot resolve host '%s': %s", url->host,
-			   gai_strerror(status));
-		return sz_err_hint(err, "check the spelling, or give the address itself");
-	}
-	const struct addrinfo *best = found;
-	while (best->ai_family != AF_INET && best->ai_next)
-		best = best->ai_next;
-	if (best->ai_family != AF_INET)
-		best = found;
-	*addr = (struct sz_addr){.len = best->ai_addrlen};
-	memcpy(&addr->storage, best->ai_addr, best->ai_addrlen);
-	freeaddrinfo(found);
+	struct sz_addrs found;
+	if (sz_resolve(url->host, url->port, &found, err) < 0)
+		return -1;
+	size_t best = 0;
+	while (best < found.count && found.list[best].storage.ss_family != AF_INET)
+		best++;
+	*addr = found.list[best < found.count ? best : 0];
 	return 0;
-}
-
-bool sz_addr_is_loopback(const struct sz_addr *addr)
-{
-	if (addr->storage.ss_family == AF_INET) {
-		const struct sockaddr_in *ipv4 = (const void *)&addr->storage;
-		return ntohl(ipv4->sin_addr.s_addr) >> 24 == 127;
-	}
-	if (addr->storage.ss_family == AF_INET6) {
-		const struct in6_addr *ipv6 =
-			&((const struct sockaddr_in6 *)(const void *)&addr->storage)->sin6_addr;
-		return IN6_IS_ADDR_LOOPBACK(ipv6) ||
-		       (IN6_IS_ADDR_V4MAPPED(ipv6) && ipv6->s6_addr[12] == 127);
-	}
-	return false;
-}
-
-const char *sz_addr_text(const struct sz_addr *addr, char text[64])
-{
-	char host[INET6_ADDRSTRLEN] = "?";
-	if (addr->storage.ss_family == AF_INET6) {
-		const struct sockaddr_in6 *ipv6 = (const void *)&addr->storage;
-		inet_ntop(AF_INET6, &ipv6->sin6_addr, host, sizeof(host));
-		snprintf(text, 64, "[%s]:%u", host, ntohs(ipv6->sin6_port));
-	} else {
-		const struct sockaddr_in *ipv4 = (const void *)&addr->storage;
-		inet_ntop(AF_INET, &ipv4->sin_addr, host, sizeof(host));
-		snprintf(text, 64, "%s:%u", host, ntohs(ipv4->sin_port));
-	}
-	return text;
 }

@@ -10,7 +10,8 @@
 
 #define HIDDEN "***"
 
-static const char *const secret_names[] = {"PASS", "SECRET", "TOKEN", "KEY", "CREDENTIAL"};
+static const char *const secret_names[] = {"PASS",       "SECRET",        "TOKEN", "KEY",
+					   "CREDENTIAL", "AUTHORIZATION", "COOKIE"};
 
 static size_t name_length(const char *text)
 {
@@ -30,6 +31,19 @@ static bool is_secret(const char *name, size_t len)
 		}
 	}
 	return false;
+}
+
+/* What stands between a name and its value: "=", ": " or, in JSON, "\": ". 0: it
+ * is no such name. */
+static size_t separator_length(const char *text)
+{
+	size_t len = *text == '"';
+	if (text[len] == '=' && len == 0)
+		return 1;
+	if (text[len] != ':' || strncmp(text + len, "://", 3) == 0)
+		return 0;
+	len++;
+	return len + strspn(text + len, " ");
 }
 
 /* Length of a value inside a text: quotes and backslashes as in a shell. */
@@ -69,11 +83,13 @@ void sz_redact(const char *word, struct sz_buf *out)
 	sz_buf_puts(out, ""); /* an empty word is a text, too */
 	while (*at) {
 		size_t name = name_length(at);
+		size_t separator = name ? separator_length(at + name) : 0;
 		if (strncmp(at, "://", 3) == 0)
 			at += hide(at, 3, userinfo_length(at + 3), out);
-		else if (at[name] == '=' && is_secret(at, name))
-			at += hide(at, name + 1,
-				   at == word ? strlen(at + name + 1) : value_length(at + name + 1),
+		else if (separator && is_secret(at, name))
+			at += hide(at, name + separator,
+				   at == word ? strlen(at + name + separator)
+					      : value_length(at + name + separator),
 				   out);
 		else
 			at += hide(at, name ? name : 1, 0, out);

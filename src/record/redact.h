@@ -2,8 +2,9 @@
  *
  * What a record must not hold. Replaced by "***":
  *
- * - the value of NAME=VALUE, and the word after --NAME, where NAME contains
- *   PASS, SECRET, TOKEN, KEY or CREDENTIAL in any case;
+ * - the value of NAME=VALUE, of a header "NAME: VALUE", of "NAME": VALUE in JSON,
+ *   and the word after --NAME, where NAME contains PASS, SECRET, TOKEN, KEY,
+ *   CREDENTIAL, AUTHORIZATION or COOKIE in any case;
  * - what stands before the @ of a URL.
  *
  * When in doubt more is replaced, not less. A secret that is told by nothing
@@ -17,7 +18,7 @@
 #include "base/buf.h"
 
 /* Append a word of a command, an environment entry or a text. At the start of
- * it, NAME=VALUE takes up the whole of it; further on VALUE ends as in a shell
+ * it, NAME=VALUE or NAME: VALUE takes up the whole of it; further on VALUE ends as in a shell
  * or in the query of a URL. */
 void sz_redact(const char *word, struct sz_buf *out);
 

@@ -14,7 +14,7 @@ static const char *status(const struct sz_load_report *report)
 {
 	if (report->result->interrupted)
 		return "interrupted";
-	if (report->result->sent && report->result->outcomes[SZ_OUTCOME_OK] == 0)
+	if (sz_load_has_failed(report->result))
 		return "failed";
 	return report->judgement->count ? "untrustworthy" : "answered";
 }
@@ -79,18 +79,68 @@ static json_t *spread(const struct sz_load_spread *spread, size_t rounds)
 	return sz_json_numbers(fields, SZ_ARRAY_LEN(fields));
 }
 
+static json_t *each_round(const struct sz_load_result *result)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < result->round_count; i++) {
+		const struct sz_load_round *round = &result->rounds[i];
+		const char *label =
+			result->part_count ? result->parts[round->slowest_part].label : NULL;
+		json_array_append_new(array,
+				      json_pack("{s:f, s:f, s:i, s:s?}", "slowest_ttfb_ms",
+						sz_ns_to_ms(round->slowest_ttfb_ns), "slowest_ms",
+						sz_ns_to_ms(round->slowest_ns), "failed",
+						(int)round->failed, "slowest_request", label));
+	}
+	return array;
+}
+
 static json_t *burst(const struct sz_load_report *report)
 {
 	const struct sz_load_result *result = report->result;
 	size_t rounds = result->round_count;
 	if (report->config->arrivals != SZ_ARRIVALS_BURST)
 		return json_null();
-	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o}", "size",
-			 (int)(report->config->clients / report->users), "users",
-			 (int)report->users, "rounds", sz_json_count(rounds), "rounds_failed",
+	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "size",
+			 (int)sz_load_calls(report->config), "users", (int)report->config->users,
+			 "rounds", sz_json_count(rounds), "rounds_failed",
 			 sz_json_count(result->rounds_failed), "slowest_ttfb_ms",
 			 spread(&result->slowest_ttfb, rounds), "slowest_ms",
-			 spread(&result->slowest, rounds));
+			 spread(&result->slowest, rounds), "each", each_round(result));
+}
+
+static json_t *outcomes(const uint64_t outcomes[SZ_OUTCOME_COUNT])
+{
+	json_t *object = json_object();
+	for (int i = 0; i < SZ_OUTCOME_COUNT; i++)
+		json_object_set_new(object, sz_outcome_name((enum sz_outcome)i),
+				    sz_json_count(outcomes[i]));
+	return object;
+}
+
+static json_t *requests(const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
+	json_t *array = json_array();
+	for (size_t i = 0; i < result->part_count; i++) {
+		const struct sz_load_part *part = &result->parts[i];
+		json_array_append_new(array, json_pack("{s:s?, s:o, s:o, s:o, s:o}", "request",
+						       part->label, "outcomes",
+						       outcomes(part->outcomes), "latency_ms",
+						       distribution(&part->latency), "ttfb_ms",
+						       distribution(&part->ttfb), "slowest_rounds",
+						       sz_json_count(part->slowest_rounds)));
+	}
+	return array;
+}
+
+static json_t *tls(const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
+	if (!report->config->url.tls)
+		return json_null();
+	return json_pack("{s:o, s:o}", "handshake_ms", distribution(&result->handshake), "resumed",
+			 sz_json_count(result->resumed));
 }
 
 static json_t *client(const struct sz_load_report *report)
@@ -108,12 +158,21 @@ static json_t *client(const struct sz_load_report *report)
 						     : SZ_NAN));
 }
 
-static json_t *reasons(const struct sz_load_report *report)
+static json_t *texts(const char (*list)[240], size_t count)
 {
 	json_t *array = json_array();
-	for (size_t i = 0; i < report->judgement->count; i++)
-		json_array_append_new(array, json_string(report->judgement->reasons[i]));
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, json_string(list[i]));
 	return array;
+}
+
+/* Every interval, those without an answer too. */
+static json_t *series(const struct sz_load_series *series)
+{
+	json_t *ok = json_array();
+	for (size_t i = 0; i < series->count; i++)
+		json_array_append_new(ok, json_integer((json_int_t)series->ok[i]));
+	return json_pack("{s:f, s:o}", "interval_s", sz_ns_to_s(series->interval_ns), "ok", ok);
 }
 
 static json_t *open_loop(const struct sz_load_report *report)
@@ -153,10 +212,16 @@ static void put_rates(json_t *document, const struct sz_load_report *report)
 
 void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out)
 {
+	static const char *const aborted[] =
+		{[SZ_ABORT_NONE] = NULL, [SZ_ABORT_ERRORS] = "errors", [SZ_ABORT_DEAD] = "dead"};
 	const struct sz_load_result *result = report->result;
 	json_t *document = json_object();
 	json_object_set_new(document, "schema", json_string("sizeup/load/1"));
 	json_object_set_new(document, "status", json_string(status(report)));
+	json_object_set_new(document, "aborted",
+			    aborted[report->result->aborted]
+				    ? json_string(aborted[report->result->aborted])
+				    : json_null());
 	json_object_set_new(document, "url", json_string(report->url));
 	put_rates(document, report);
 	json_object_set_new(document, "counts", counts(result));
@@ -167,11 +232,19 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 	json_object_set_new(document, "latency_ms", distribution(&result->latency[SZ_OUTCOME_OK]));
 	json_object_set_new(document, "ttfb_ms", distribution(&result->ttfb));
 	json_object_set_new(document, "connect_ms", distribution(&result->connect));
+	json_object_set_new(document, "tls", tls(report));
+	json_object_set_new(document, "requests", requests(report));
 	json_object_set_new(document, "longest_gap_ms",
 			    sz_json_number(sz_ns_to_ms(result->longest_gap_ns)));
 	json_object_set_new(document, "connections", connections(report));
+	json_object_set_new(document, "concurrency_ratio",
+			    sz_json_number(sz_load_concurrency_ratio(report->config, result)));
 	json_object_set_new(document, "client", client(report));
 	json_object_set_new(document, "trustworthy", json_boolean(report->judgement->count == 0));
-	json_object_set_new(document, "reasons", reasons(report));
+	json_object_set_new(document, "reasons",
+			    texts(report->judgement->reasons, report->judgement->count));
+	json_object_set_new(document, "notes",
+			    texts(report->judgement->notes, report->judgement->note_count));
+	json_object_set_new(document, "series", series(&result->series));
 	sz_json_write(document, out);
 }

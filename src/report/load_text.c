@@ -86,11 +86,14 @@ static void put_spread(struct sz_buf *out, const char *label, const struct sz_lo
 static void put_bursts(struct sz_buf *out, const struct sz_load_report *report)
 {
 	const struct sz_load_result *result = report->result;
+	unsigned users = report->config->users, calls = sz_load_calls(report->config);
 	put_label(out, "Bursts");
-	sz_buf_printf(out, "%u user%s x %u requests on %s, %zu rounds in %.1f s%s\n", report->users,
-		      report->users == 1 ? "" : "s", report->config->clients / report->users,
-		      report->url, result->round_count, sz_ns_to_s(result->duration_ns),
-		      result->interrupted ? " (interrupted)" : "");
+	sz_buf_printf(out, "%u user%s x %u requests on %s, ", users, users == 1 ? "" : "s", calls,
+		      report->url);
+	if (calls * users != report->config->clients)
+		sz_buf_printf(out, "%u connections each, ", report->config->clients / users);
+	sz_buf_printf(out, "%zu rounds in %.1f s%s\n", result->round_count,
+		      sz_ns_to_s(result->duration_ns), result->interrupted ? " (interrupted)" : "");
 	if (result->round_count == 0)
 		return;
 	put_spread(out, "first byte", &result->slowest_ttfb);
@@ -144,6 +147,45 @@ static void put_open(struct sz_buf *out, const struct sz_load_report *report)
 	sz_buf_printf(out, "%.1f req/s\n", (double)result->outcomes[SZ_OUTCOME_OK] / duration_s);
 }
 
+static uint64_t failed_of(const struct sz_load_part *part)
+{
+	uint64_t failed = 0;
+	for (int i = 0; i < SZ_OUTCOME_COUNT; i++) {
+		if (i != SZ_OUTCOME_OK && i != SZ_OUTCOME_STALE)
+			failed += part->outcomes[i];
+	}
+	return failed;
+}
+
+/* A line per request; its label stands last, as it may be long. */
+static void put_parts(struct sz_buf *out, const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
+	bool bursts = in_bursts(report);
+	if (result->part_count == 0)
+		return;
+	sz_buf_printf(out, "\n%9s %8s %11s %11s %11s%s  request\n", "ok", "failed", "first byte",
+		      "last byte", "max", bursts ? "  slowest" : "");
+	for (size_t i = 0; i < result->part_count; i++) {
+		const struct sz_load_part *part = &result->parts[i];
+		char ttfb[SZ_UNIT_TEXT] = "-", latency[SZ_UNIT_TEXT] = "-",
+		     most[SZ_UNIT_TEXT] = "-";
+		if (part->ttfb.count) {
+			sz_format_duration(ttfb, sz_hist_quantile_ns(&part->ttfb, 0.5));
+			sz_format_duration(latency, sz_hist_quantile_ns(&part->latency, 0.5));
+			sz_format_duration(most, (double)part->latency.max_ns);
+		}
+		sz_buf_printf(out, "%9llu %8llu %11s %11s %11s",
+			      (unsigned long long)part->outcomes[SZ_OUTCOME_OK],
+			      (unsigned long long)failed_of(part), ttfb, latency, most);
+		if (bursts)
+			sz_buf_printf(out, " %8zu", part->slowest_rounds);
+		sz_buf_printf(out, "  %.100s\n", part->label ? part->label : "(all others)");
+	}
+	sz_buf_printf(out, "first and last byte: the median of the good answers%s\n\n",
+		      bursts ? "; slowest: rounds in which its first byte came last" : "");
+}
+
 static void put_gap(struct sz_buf *out, const struct sz_load_result *result)
 {
 	char text[SZ_UNIT_TEXT];
@@ -165,6 +207,13 @@ static void put_client(struct sz_buf *out, const struct sz_load_report *report)
 		      (double)result->epoll_waits / (double)(result->sent ? result->sent : 1));
 }
 
+static void put_wrapped(struct sz_buf *out, const char *label, const char *text)
+{
+	put_label(out, label);
+	sz_buf_wrap(out, text, INDENT, COLUMNS);
+	sz_buf_puts(out, "\n");
+}
+
 void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out)
 {
 	const struct sz_load_result *result = report->result;
@@ -183,18 +232,25 @@ void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out
 	}
 	put_latency(out, "First byte", &result->ttfb);
 	put_latency(out, "Connect", &result->connect);
+	if (report->config->url.tls)
+		put_latency(out, "TLS", &result->handshake);
 	put_counts(out, result);
 	put_label(out, "Connections");
 	sz_buf_printf(out, "%u asked, %llu opened, %llu open at the end, %llu reconnects\n",
 		      report->config->clients, (unsigned long long)result->connections_opened,
 		      (unsigned long long)result->connections_open_at_end,
 		      (unsigned long long)result->reconnects);
+	if (report->config->url.tls) {
+		put_label(out, "");
+		sz_buf_printf(out, "%llu handshakes resumed an earlier session\n",
+			      (unsigned long long)result->resumed);
+	}
 	if (!in_bursts(report))
 		put_gap(out, result);
 	put_client(out, report);
-	for (size_t i = 0; i < report->judgement->count; i++) {
-		put_label(out, "Beware");
-		sz_buf_wrap(out, report->judgement->reasons[i], INDENT, COLUMNS);
-		sz_buf_puts(out, "\n");
-	}
+	put_parts(out, report);
+	for (size_t i = 0; i < report->judgement->note_count; i++)
+		put_wrapped(out, "Note", report->judgement->notes[i]);
+	for (size_t i = 0; i < report->judgement->count; i++)
+		put_wrapped(out, "Beware", report->judgement->reasons[i]);
 }

@@ -21,7 +21,6 @@ void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out);
 struct sz_load_report {
 	const struct sz_load_config *config;
 	const struct sz_load_result *result;
-	unsigned users; /* of bursts: the clients are shared among them */
 	char url[512];
 	const struct sz_load_judgement *judgement;
 };

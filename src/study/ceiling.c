@@ -50,7 +50,10 @@ int sz_client_ceiling(const struct sz_sweep_config *config, double *ceiling_rps,
 	load.warmup_ns = 100 * SZ_NS_PER_MS;
 	if (load.clients == 0) /* yet to be found */
 		load.clients = USUAL_CLIENTS;
-	load.expected = (struct sz_match){0}; /* of another service */
+	/* What is asked of another service. */
+	load.expected = (struct sz_match){0};
+	load.requests = NULL;
+	load.calls = 0;
 	if (sz_url_parse("http://127.0.0.1/", &load.url, err) < 0)
 		return -1;
 	load.url.port = sz_free_port(err);

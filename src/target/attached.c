@@ -287,6 +287,7 @@ int sz_target_apply(const struct sz_os *os, const struct sz_attached_config *con
 		.os = *os,
 		.ready_url = config->ready_url,
 		.addr = config->addr,
+		.tls = config->tls,
 		.ready_timeout_ns = config->ready_timeout_ns,
 		.config = *config,
 		.asked_workers = asked_workers(config, bindings, binding_count),

@@ -169,6 +169,7 @@ struct sz_target {
 	struct sz_os os;
 	struct sz_url ready_url;
 	struct sz_addr addr;
+	struct sz_tls *tls;
 	uint64_t ready_timeout_ns;
 	uint64_t start_ns; /* of the command, or of the change */
 	uint64_t ready_deadline_ns;

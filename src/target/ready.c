@@ -53,8 +53,8 @@ static void try_once(const struct sz_target *target, struct answer *answer)
 {
 	uint64_t now = sz_now_ns();
 	answer->status = 0;
-	sz_get(&target->ready_url, &target->addr, now + answer->patience_ns, &answer->status,
-	       &answer->why);
+	sz_get(&target->ready_url, &target->addr, target->tls, now + answer->patience_ns,
+	       &answer->status, &answer->why);
 	/* A page may simply be slow: the next try waits longer. */
 	if (answer->status == 0 && answer->why.errnum == ETIMEDOUT &&
 	    answer->patience_ns < TRY_MAX_NS)

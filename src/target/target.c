@@ -180,6 +180,7 @@ int sz_target_start(const struct sz_os *os, const struct sz_target_config *confi
 		.os = *os,
 		.ready_url = config->ready_url,
 		.addr = config->addr,
+		.tls = config->tls,
 		.ready_timeout_ns = config->ready_timeout_ns,
 		.stop_timeout_ns = config->stop_timeout_ns,
 	};

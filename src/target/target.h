@@ -26,6 +26,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "net/tls.h"
 #include "net/url.h"
 #include "os/proc.h"
 
@@ -51,6 +52,7 @@ struct sz_target_config {
 				  * our own environment; may be NULL; borrowed */
 	struct sz_url ready_url; /* polled until it answers 2xx or 3xx */
 	struct sz_addr addr;
+	struct sz_tls *tls; /* borrowed; when ready_url is https */
 	uint64_t ready_timeout_ns;
 	uint64_t stop_timeout_ns; /* from SIGTERM to SIGKILL */
 	const char *reset;        /* shell command with templates, run before the start; may be
@@ -90,6 +92,7 @@ struct sz_attached_config {
 	const char *cgroup;
 	struct sz_url ready_url; /* polled until it answers 2xx or 3xx */
 	struct sz_addr addr;
+	struct sz_tls *tls;        /* borrowed; when ready_url is https */
 	uint64_t ready_timeout_ns; /* from the end of the apply command */
 };
 

@@ -17,10 +17,12 @@ static void check_round_trip(const struct sz_url *url)
 {
 	char host[272];
 	char text[2400];
-	snprintf(text, sizeof(text), "http://%s%s", sz_url_host_header(url, host), url->target);
+	snprintf(text, sizeof(text), "http%s://%s%s", url->tls ? "s" : "",
+		 sz_url_host_header(url, host), url->target);
 	struct sz_url again = {0};
 	FUZZ_CHECK(sz_url_parse(text, &again, NULL) == 0);
 	FUZZ_CHECK(strcmp(again.host, url->host) == 0 && again.port == url->port);
+	FUZZ_CHECK(again.tls == url->tls);
 	FUZZ_CHECK(strcmp(again.target, url->target) == 0);
 }
 

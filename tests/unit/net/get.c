@@ -55,7 +55,7 @@ static int get_answer(const char *answer, int *status, struct sz_err *err)
 	struct sz_addr addr;
 	int child_status;
 	url_of_port(sz_socket_port(listener), &url, &addr);
-	int result = sz_get(&url, &addr, sz_now_ns() + 5 * SZ_NS_PER_S, status, err);
+	int result = sz_get(&url, &addr, NULL, sz_now_ns() + 5 * SZ_NS_PER_S, status, err);
 	assert_int_equal(waitpid(child, &child_status, 0), child);
 	assert_int_equal(child_status, 0);
 	return result;
@@ -109,7 +109,8 @@ static void refused_port(void **state)
 	uint16_t port = sz_free_port(NULL);
 	assert_true(port > 0);
 	url_of_port(port, &url, &addr);
-	assert_int_equal(sz_get(&url, &addr, sz_now_ns() + 5 * SZ_NS_PER_S, &status, &err), -1);
+	assert_int_equal(sz_get(&url, &addr, NULL, sz_now_ns() + 5 * SZ_NS_PER_S, &status, &err),
+			 -1);
 	assert_int_equal(err.errnum, ECONNREFUSED);
 }
 
@@ -123,7 +124,8 @@ static void silent_server(void **state)
 	struct sz_err err = {0};
 	int status;
 	url_of_port(sz_socket_port(listener), &url, &addr);
-	assert_int_equal(sz_get(&url, &addr, sz_now_ns() + 20 * SZ_NS_PER_MS, &status, &err), -1);
+	assert_int_equal(sz_get(&url, &addr, NULL, sz_now_ns() + 20 * SZ_NS_PER_MS, &status, &err),
+			 -1);
 	assert_int_equal(err.errnum, ETIMEDOUT);
 
 	assert_int_equal(sz_stop_init(NULL), 0);
@@ -133,7 +135,7 @@ static void silent_server(void **state)
 		usleep(20000);
 		_exit(kill(self, SIGTERM));
 	}
-	int result = sz_get(&url, &addr, sz_now_ns() + 10 * SZ_NS_PER_S, &status, &err);
+	int result = sz_get(&url, &addr, NULL, sz_now_ns() + 10 * SZ_NS_PER_S, &status, &err);
 	waitpid(child, NULL, 0);
 	sz_stop_fini();
 	assert_int_equal(result, -1);

@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "net/http1.h"
 #include "net/listener.h"
+#include "net/url.h"
 #include "rt/rt.h"
 #include "serve/serve.h"
 

@@ -126,8 +126,8 @@ static inline void service_ready_ok(struct service *service, struct sz_ready *re
 static inline void service_await_answer(const struct service *service)
 {
 	int status;
-	while (sz_get(&service->config.ready_url, &service->config.addr, sz_now_ns() + SZ_NS_PER_S,
-		      &status, NULL) < 0)
+	while (sz_get(&service->config.ready_url, &service->config.addr, NULL,
+		      sz_now_ns() + SZ_NS_PER_S, &status, NULL) < 0)
 		sleep_ms(5);
 }
 

@@ -128,8 +128,8 @@ static inline void standin_spawn(struct standin *standin, const char *const *arg
 		_exit(127);
 	}
 	int status;
-	while (sz_get(&standin->config.ready_url, &standin->config.addr, sz_now_ns() + SZ_NS_PER_S,
-		      &status, NULL) < 0) {
+	while (sz_get(&standin->config.ready_url, &standin->config.addr, NULL,
+		      sz_now_ns() + SZ_NS_PER_S, &status, NULL) < 0) {
 		assert_int_equal(waitpid(standin->pid, NULL, WNOHANG), 0);
 		sleep_ms(5);
 	}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a load asks for, and how it gets there: requests, TLS, address.
+ */
+#include <stdio.h>
+
+#include "cli/cli.h"
+
+static bool reads_file(const struct sz_cli_request *options)
+{
+	return options->list || options->har;
+}
+
+static int add_urls(struct sz_requests *requests, char *const *urls, size_t count,
+		    struct sz_err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (sz_requests_add(requests, urls[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What a file holds and the load does not ask for. */
+static void tell_left_out(const struct sz_requests *requests)
+{
+	for (int i = 0; i < SZ_LEFT_OUT_COUNT; i++) {
+		if (requests->left_out[i])
+			fprintf(stderr, "sizeup: left out %llu requests: %s\n",
+				(unsigned long long)requests->left_out[i],
+				sz_left_out_name((enum sz_left_out)i));
+	}
+	if (requests->secrets_dropped)
+		fprintf(stderr,
+			"sizeup: left out %llu cookies and other secret headers; --keep-secrets "
+			"sends them\n",
+			(unsigned long long)requests->secrets_dropped);
+	if (requests->exposed_file)
+		fprintf(stderr, "sizeup: everybody may read the secrets in %s: chmod 600 it\n",
+			requests->exposed_file);
+}
+
+static int build(const struct sz_cli_request *options, char *const *urls, size_t url_count,
+		 struct sz_requests **requests, struct sz_err *err)
+{
+	bool is_base = reads_file(options) && url_count;
+	const struct sz_requests_config config = {
+		.base = is_base ? urls[0] : NULL,
+		.unix_socket = options->unix_socket,
+		.method = options->method,
+		.headers = options->headers.count ? options->headers.item : NULL,
+		.body = options->body,
+		.bearer_file = options->bearer_file,
+		.basic_file = options->basic_file,
+		.cookie_file = options->cookie_file,
+		.expected = options->expect_status,
+		.keep_secrets = options->keep_secrets,
+	};
+	if (sz_requests_new(&config, requests, err) < 0)
+		return -1;
+	if (options->list &&
+	    sz_requests_read_file(*requests, sz_requests_read_list, options->list, err) < 0)
+		return -1;
+	if (options->har &&
+	    sz_requests_read_file(*requests, sz_requests_read_har, options->har, err) < 0)
+		return -1;
+	return is_base ? 0 : add_urls(*requests, urls, url_count, err);
+}
+
+static int check_files(const struct sz_cli_request *options, size_t url_count, struct sz_err *err)
+{
+	if (options->list && options->har) {
+		sz_err_set(err, SZ_USAGE, 0, "--list and --har exclude each other");
+		return sz_err_hint(err, "load them one after the other");
+	}
+	if (reads_file(options) && url_count > 1) {
+		sz_err_set(err, SZ_USAGE, 0, "with --list or --har there is at most one URL");
+		return sz_err_hint(err, "give the service's, without a path: "
+					"http://127.0.0.1:8000");
+	}
+	return 0;
+}
+
+static int check_origins(const struct sz_requests *requests, struct sz_err *err)
+{
+	char first[272], second[272];
+	if (requests->origin_count == 1)
+		return 0;
+	sz_err_set(err, SZ_USAGE, 0, "the requests go to several services, as %s and %s",
+		   sz_url_host_header(&requests->origins[0].url, first),
+		   sz_url_host_header(&requests->origins[1].url, second));
+	return sz_err_hint(err, "load one service at a time");
+}
+
+static int make_tls(const struct sz_cli_request *options, struct sz_tls **tls, struct sz_err *err)
+{
+	const struct sz_tls_config config = {
+		.ca_file = options->ca,
+		.cert_file = options->cert,
+		.key_file = options->key,
+		.no_verify = options->insecure,
+		.no_resume = options->full_handshakes,
+	};
+	*tls = sz_tls_new(&config, err);
+	return *tls ? 0 : -1;
+}
+
+static int find_address(const struct sz_origin *origin, struct sz_addr *addr, struct sz_err *err)
+{
+	return origin->unix_path ? sz_addr_unix(origin->unix_path, addr, err)
+				 : sz_url_resolve(&origin->url, addr, err);
+}
+
+int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t url_count,
+	       struct sz_cli_asked *asked, struct sz_load_config *config, struct sz_err *err)
+{
+	if (check_files(options, url_count, err) < 0 ||
+	    build(options, urls, url_count, &asked->requests, err) < 0 ||
+	    check_origins(asked->requests, err) < 0)
+		return -1;
+	const struct sz_origin *origin = &asked->requests->origins[0];
+	if (find_address(origin, &config->addr, err) < 0 ||
+	    sz_cli_check_target(&origin->url, &config->addr, options->owned, err) < 0 ||
+	    (origin->url.tls && make_tls(options, &asked->tls, err) < 0))
+		return -1;
+	config->url = origin->url;
+	config->requests = asked->requests;
+	config->tls = asked->tls;
+	tell_left_out(asked->requests);
+	return 0;
+}
+
+void sz_cli_fill_page(const struct sz_cli_request *options, unsigned *connections,
+		      struct sz_load_config *config)
+{
+	if (!options->har)
+		return;
+	config->calls = (unsigned)config->requests->count;
+	if (!*connections)
+		*connections = config->requests->concurrency;
+}
+
+int sz_cli_fill_users(uint64_t connections, uint64_t users, struct sz_load_config *config,
+		      struct sz_err *err)
+{
+	if (connections * users > SZ_LOAD_CLIENTS_MAX) {
+		sz_err_set(err, SZ_USAGE, 0, "%llu users with %llu connections each are too many",
+			   (unsigned long long)users, (unsigned long long)connections);
+		return sz_err_hint(err, "ask for at most %d connections", SZ_LOAD_CLIENTS_MAX);
+	}
+	config->users = (unsigned)users;
+	config->clients = (unsigned)(connections * users);
+	return 0;
+}
+
+void sz_cli_asked_fini(struct sz_cli_asked *asked)
+{
+	sz_requests_free(asked->requests);
+	sz_tls_free(asked->tls);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * When a window makes no sense any more: most of it fails, or nobody is there.
+ */
+#include "load/inside.h"
+
+static uint64_t lost(const struct sz_load_result *result)
+{
+	return result->connect_failed + result->outcomes[SZ_OUTCOME_SOCKET_ERROR];
+}
+
+void sz_abort_begin(struct sz_load *load, uint64_t now_ns)
+{
+	load->began_ns = load->alive_ns = now_ns;
+	load->alive_ok = load->alive_lost = 0;
+}
+
+static bool mostly_fails(const struct sz_load *load, uint64_t now_ns)
+{
+	uint64_t settled = sz_load_settled(&load->result);
+	return now_ns - load->began_ns >= SZ_ABORT_LEAST_NS && settled >= SZ_ABORT_LEAST_COUNT &&
+	       (double)sz_load_failed(&load->result) > SZ_ABORT_ERROR_RATIO * (double)settled;
+}
+
+static bool is_dead(struct sz_load *load, uint64_t now_ns)
+{
+	const struct sz_load_result *result = &load->result;
+	if (result->outcomes[SZ_OUTCOME_OK] != load->alive_ok) {
+		load->alive_ok = result->outcomes[SZ_OUTCOME_OK];
+		load->alive_lost = lost(result);
+		load->alive_ns = now_ns;
+	}
+	return now_ns - load->alive_ns >= SZ_ABORT_DEAD_NS &&
+	       lost(result) - load->alive_lost >= SZ_ABORT_DEAD_COUNT;
+}
+
+bool sz_abort_check(struct sz_load *load, uint64_t now_ns)
+{
+	if (is_dead(load, now_ns))
+		load->result.aborted = SZ_ABORT_DEAD;
+	else if (mostly_fails(load, now_ns))
+		load->result.aborted = SZ_ABORT_ERRORS;
+	return load->result.aborted != SZ_ABORT_NONE;
+}

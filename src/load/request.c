@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/requests-inside.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+
+/* --- checks --- */
+
+bool sz_method_is_sound(const char *method)
+{
+	size_t len = strlen(method);
+	return len <= SZ_REQUEST_METHOD_MAX_BYTES && sz_is_token(method, len);
+}
+
+static int check_method(const char *method, struct sz_err *err)
+{
+	char quote[SZ_INPUT_QUOTE];
+	if (!sz_method_is_sound(method)) {
+		sz_err_set(err, SZ_USAGE, 0, "'%s' is not an HTTP method",
+			   sz_input_quote(method, strlen(method), quote));
+		return sz_err_hint(err,
+				   "give GET, HEAD, POST, PUT, PATCH, DELETE or another "
+				   "word of at most %zu letters",
+				   SZ_REQUEST_METHOD_MAX_BYTES);
+	}
+	if (strcmp(method, "CONNECT") != 0)
+		return 0;
+	sz_err_set(err, SZ_USAGE, 0,
+		   "CONNECT is not supported: it asks for a tunnel, not for an "
+		   "answer");
+	return sz_err_hint(err, "load the service itself, not through a proxy");
+}
+
+static int check_target(const char *target, struct sz_err *err)
+{
+	char quote[SZ_INPUT_QUOTE];
+	const char *why = sz_url_bytes_fault(target);
+	if (*target != '/' && *target != '?')
+		why = "it does not start with /";
+	if (strlen(target) > SZ_REQUEST_TARGET_MAX_BYTES)
+		why = "it is longer than 8 KiB";
+	if (!why)
+		return 0;
+	sz_err_set(err, SZ_USAGE, 0, "'%s' cannot be requested: %s",
+		   sz_input_quote(target, strlen(target), quote), why);
+	return sz_err_hint(err, "give path and query as they are sent, like /find?q=a%%20b");
+}
+
+static int check_parts(const struct sz_requests *requests, const struct sz_request_parts *parts,
+		       struct sz_err *err)
+{
+	if (requests->count == SZ_REQUESTS_MAX) {
+		sz_err_set(err, SZ_USAGE, 0, "there are more than %d requests", SZ_REQUESTS_MAX);
+		return sz_err_hint(err, "give a part of them, or several loads");
+	}
+	if (!(parts->weight > 0 && parts->weight <= SZ_REQUEST_WEIGHT_MAX)) {
+		sz_err_set(err, SZ_USAGE, 0, "a request cannot have the weight %g", parts->weight);
+		return sz_err_hint(err, "give a number above 0, at most %g", SZ_REQUEST_WEIGHT_MAX);
+	}
+	for (size_t i = 0; i < parts->header_count; i++) {
+		if (sz_header_check(parts->headers[i].name, parts->headers[i].value, err) < 0)
+			return -1;
+	}
+	return check_method(parts->method, err) < 0 ? -1 : check_target(parts->target, err);
+}
+
+/* --- headers --- */
+
+static bool holds(const struct sz_header *headers, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcasecmp(headers[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool copy_header(struct sz_requests *requests, const struct sz_header *header,
+			struct sz_header *copy)
+{
+	copy->name = sz_arena_copy(&requests->arena, header->name, strlen(header->name));
+	copy->value = sz_arena_copy(&requests->arena, header->value, strlen(header->value));
+	copy->is_secret = sz_header_is_secret(header->name);
+	return copy->name && copy->value;
+}
+
+/* A request with these methods and no body says so (RFC 9110, 8.6). */
+static bool expects_body(const char *method)
+{
+	return strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 ||
+	       strcmp(method, "PATCH") == 0;
+}
+
+static bool add_length(struct sz_requests *requests, const struct sz_request_parts *parts,
+		       struct sz_header *header)
+{
+	char length[24];
+	int len = snprintf(length, sizeof(length), "%zu", parts->body_bytes);
+	*header = (struct sz_header){
+		.name = "Content-Length",
+		.value = sz_arena_copy(&requests->arena, length, (size_t)len),
+	};
+	return header->value != NULL;
+}
+
+static int gather_headers(struct sz_requests *requests, const struct sz_request_parts *parts,
+			  struct sz_request *request, struct sz_err *err)
+{
+	size_t room = parts->header_count + requests->shared_count + 2;
+	struct sz_header *headers = sz_arena_alloc(&requests->arena, room * sizeof(*headers));
+	size_t count = 0;
+	if (!headers)
+		return sz_err_nomem(err);
+	for (size_t i = 0; i < parts->header_count; i++) {
+		if (holds(requests->shared, requests->shared_count, parts->headers[i].name))
+			continue;
+		if (!copy_header(requests, &parts->headers[i], &headers[count++]))
+			return sz_err_nomem(err);
+	}
+	if (requests->shared_count)
+		memcpy(&headers[count], requests->shared,
+		       requests->shared_count * sizeof(*headers));
+	count += requests->shared_count;
+	if (!holds(headers, count, "User-Agent"))
+		headers[count++] =
+			(struct sz_header){"User-Agent", "sizeup/" SIZEUP_VERSION, false};
+	if (parts->body || expects_body(parts->method)) {
+		if (!add_length(requests, parts, &headers[count++]))
+			return sz_err_nomem(err);
+	}
+	request->headers = headers;
+	request->header_count = count;
+	return 0;
+}
+
+/* --- bytes --- */
+
+static int write_head(struct sz_requests *requests, struct sz_request *request, struct sz_err *err)
+{
+	sz_autobuf struct sz_buf head = {0};
+	sz_buf_printf(&head, "%s %s HTTP/1.1\r\nHost: %s\r\n", request->method, request->target,
+		      request->host);
+	for (size_t i = 0; i < request->header_count; i++)
+		sz_buf_printf(&head, "%s: %s\r\n", request->headers[i].name,
+			      request->headers[i].value);
+	sz_buf_puts(&head, "\r\n");
+	if (head.failed)
+		return sz_err_nomem(err);
+	if (head.len > SZ_REQUEST_HEAD_MAX_BYTES) {
+		sz_err_set(err, SZ_USAGE, 0, "a request has more than %zu KiB of headers",
+			   SZ_REQUEST_HEAD_MAX_BYTES / 1024);
+		return sz_err_hint(err, "send fewer or shorter headers; servers take 8 to 64 KiB");
+	}
+	request->head_bytes = head.len;
+	if (request->body_bytes <= SZ_REQUEST_JOINED_MAX_BYTES)
+		sz_buf_append(&head, request->body, request->body_bytes);
+	if (head.failed)
+		return sz_err_nomem(err);
+	request->head = sz_arena_copy(&requests->arena, head.data, head.len);
+	request->joined_bytes = head.len;
+	return request->head ? 0 : sz_err_nomem(err);
+}
+
+static int name_request(struct sz_requests *requests, const struct sz_request_parts *parts,
+			struct sz_request *request, struct sz_err *err)
+{
+	struct sz_arena *arena = &requests->arena;
+	sz_autobuf struct sz_buf label = {0};
+	char host[272];
+	sz_url_host_header(&requests->origins[parts->origin].url, host);
+	sz_buf_printf(&label, "%s %s%s", parts->method, *parts->target == '?' ? "/" : "",
+		      parts->target);
+	if (label.failed)
+		return sz_err_nomem(err);
+	request->method = sz_arena_copy(arena, parts->method, strlen(parts->method));
+	request->label = sz_arena_copy(arena, label.data, label.len);
+	request->host = requests->host ? requests->host : sz_arena_copy(arena, host, strlen(host));
+	if (!request->method || !request->label || !request->host)
+		return sz_err_nomem(err);
+	request->target = request->label + strlen(parts->method) + 1;
+	return 0;
+}
+
+int sz_requests_push(struct sz_requests *requests, const struct sz_request_parts *parts,
+		     struct sz_err *err)
+{
+	struct sz_request made = {
+		.is_head = strcmp(parts->method, "HEAD") == 0,
+		.origin = parts->origin,
+		.body = parts->body,
+		.body_bytes = parts->body ? parts->body_bytes : 0,
+		.weight = parts->weight,
+		.at_ns = parts->at_ns,
+		.expected = &requests->expected,
+	};
+	if (check_parts(requests, parts, err) < 0 ||
+	    name_request(requests, parts, &made, err) < 0 ||
+	    gather_headers(requests, parts, &made, err) < 0 || write_head(requests, &made, err) < 0)
+		return -1;
+	if (sz_grow(&requests->items, &requests->cap, requests->count + 1, sizeof(made)) < 0)
+		return sz_err_nomem(err);
+	requests->items[requests->count++] = made;
+	return 0;
+}
+
+void sz_request_dump(const struct sz_request *request, struct sz_buf *out)
+{
+	sz_buf_printf(out, "%s HTTP/1.1\nHost: %s\n", request->label, request->host);
+	for (size_t i = 0; i < request->header_count; i++)
+		sz_buf_printf(out, "%s: %s\n", request->headers[i].name,
+			      request->headers[i].is_secret ? "***" : request->headers[i].value);
+}
