@@ -33,6 +33,8 @@ static inline double sz_delta(const struct sz_sweep *sweep)
 /* X R1 / N within this of 1: a worker has one request in hand. R1 holds what
  * the handler does beside the limiting thing, so it is never exact. */
 #define SZ_ONE_AT_A_TIME 0.15
+/* So many starts that fail, beside others that do not, are no accident. */
+#define SZ_FAILED_STARTS_MOST 2
 /* More failed requests than this, and a setting's numbers mean nothing. */
 #define SZ_ERROR_RATIO 0.01
 
@@ -57,6 +59,17 @@ int sz_summarise(struct sz_sweep *sweep, struct sz_err *err);
 /* 95 % intervals of the throughput, from how the windows of one setting differ. */
 void sz_fill_intervals(struct sz_sweep *sweep);
 
+/* Whether the undisturbed windows of a setting form two groups, and its lowest and
+ * highest score. */
+bool sz_starts_differ(const struct sz_sweep *sweep, size_t setting, double *low, double *high);
+
+/* The first setting of which that is so and matters; setting_count: none. */
+size_t sz_find_differing(const struct sz_sweep *sweep, double *low, double *high);
+
+/* A setting at which a request costs so much less CPU time than at the smallest
+ * that it cannot be the same answer; NULL: none. */
+const struct sz_setting *sz_find_cheaper(const struct sz_sweep *sweep);
+
 /* Compare the settings by all undisturbed windows. 0, or -1 when they cannot
  * be compared. */
 int sz_select_setting(const struct sz_sweep *sweep, struct sz_selection *selection,
@@ -68,9 +81,10 @@ void sz_copy_verdicts(struct sz_sweep *sweep, const struct sz_selection *selecti
  * (advise.h); true when it did. Its grade is then about both. */
 bool sz_weigh_tails(const struct sz_sweep *sweep, struct sz_selection *selection);
 
-/* The smallest setting that carries sweep->need_rps, or NULL; the grade says how
- * sure that is. */
-const struct sz_setting *sz_find_carrying(const struct sz_sweep *sweep, enum sz_grade *grade);
+/* The smallest setting from `least` on that carries sweep->need_rps, or NULL; the
+ * grade says how sure that is. */
+const struct sz_setting *sz_find_carrying(const struct sz_sweep *sweep, unsigned least,
+					  enum sz_grade *grade);
 
 /* A setting at which the clients ask for less than it could give, or NULL. */
 /* With repeats it is open still whether a setting carries it: "no" is not shown

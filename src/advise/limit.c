@@ -135,9 +135,23 @@ static bool is_flat(const struct view *view)
 	return growth > 1 && gain < 1 + (growth - 1) / 2;
 }
 
+/* Several workers with even shares gain as little: then it is not the spread. */
+static bool even_ones_gain_nothing(const struct view *view)
+{
+	const double even = 1.3, gain = 1.1;
+	const struct sz_setting *first = &view->sweep->setting[sz_smallest_setting(view->sweep)];
+	for (const struct sz_setting *one = first + 1; one < view->largest; one++) {
+		const struct sz_window *window = &one->window;
+		if (sz_setting_decides(one) && one->workers > 1 && window->imbalance <= even &&
+		    window->throughput_rps < gain * first->window.throughput_rps)
+			return true;
+	}
+	return false;
+}
+
 static bool uneven_holds(const struct view *view)
 {
-	if (!view->setting)
+	if (!view->setting || even_ones_gain_nothing(view))
 		return false;
 	const struct sz_window *window = &view->largest->window;
 	double idle =
@@ -225,9 +239,22 @@ static void oversubscribed_explain(const struct view *view, struct sz_advice *ad
 
 /* --- cpu-bound --- */
 
+/* More workers could use more cores, do not, and gain nothing: something else than
+ * the CPU holds them back, a lock for one. */
+static bool more_leave_cores_idle(const struct view *view)
+{
+	const struct sz_setting *more = view->largest;
+	if (!more || more->workers <= view->setting->workers)
+		return false;
+	double could = fmin(more->workers, view->sweep->machine.cores_allowed);
+	double used = more->window.tree_cores + more->window.client_cores;
+	return could > view->cores && used < SZ_BUSY_RATIO * could &&
+	       more->window.throughput_rps < 1.1 * view->setting->window.throughput_rps;
+}
+
 static bool cpu_bound_holds(const struct view *view)
 {
-	return view->setting && is_busy(view);
+	return view->setting && is_busy(view) && !more_leave_cores_idle(view);
 }
 
 static void cpu_bound_explain(const struct view *view, struct sz_advice *advice)
@@ -239,8 +266,8 @@ static void cpu_bound_explain(const struct view *view, struct sz_advice *advice)
 	evidence(advice,
 		 "each request costs %.2f ms of CPU, so %.2f cores end at %.1f req/s; measured "
 		 "%.1f",
-		 window->cpu_s_per_request * 1e3, view->cores,
-		 view->cores / window->cpu_s_per_request, window->throughput_rps);
+		 window->tree_cores / window->throughput_rps * 1e3, view->cores,
+		 view->cores * window->throughput_rps / window->tree_cores, window->throughput_rps);
 	double dearer = window->cpu_s_per_request / view->sweep->alone_cpu_s_per_request;
 	/* That of the one alone is not corrected for a drift of the machine. */
 	if (dearer > 1.1 && !(view->sweep->advice.speed_drift > 0.05))
@@ -254,6 +281,11 @@ static void cpu_bound_explain(const struct view *view, struct sz_advice *advice)
 
 static void cpu_bound_against(const struct view *view, char *text, size_t size)
 {
+	if (is_busy(view)) {
+		snprintf(text, size, "cpu-bound: %u workers use only %.2f cores and gain nothing",
+			 view->largest->workers, view->largest->window.tree_cores);
+		return;
+	}
 	snprintf(text, size, "cpu-bound: the service used only %.2f of the %.2f cores it can use",
 		 view->setting->window.tree_cores, view->cores);
 }
@@ -372,6 +404,12 @@ static void explain_unknown(const struct view *view, struct sz_advice *advice)
 			 "loop as well)",
 			 view->sweep->clients,
 			 view->setting->window.burst_ttfb_ms / view->sweep->alone_latency_ms);
+	else if (view->setting && is_busy(view))
+		evidence(advice,
+			 "%u workers use %.2f of the %.2f cores allowed and do no more than %u: "
+			 "something that they share is the limit, such as a lock",
+			 view->largest->workers, view->largest->window.tree_cores,
+			 view->sweep->machine.cores_allowed, view->setting->workers);
 	else if (view->setting)
 		evidence(advice,
 			 "clients queue (latency is %.1f x that of one alone) while the service "
@@ -382,6 +420,14 @@ static void explain_unknown(const struct view *view, struct sz_advice *advice)
 			 view->sweep->setting[0].verdict == SZ_INFEASIBLE
 				 ? "no setting serves without failing"
 				 : "no window can be trusted");
+}
+
+/* What the service calls on this machine may be the limit, whatever the class. */
+static void tell_downstream(const struct view *view, struct sz_advice *advice)
+{
+	if (view->setting && view->setting->window.downstream_cores > 0.3)
+		evidence(advice, "what it calls on this machine used %.2f cores meanwhile",
+			 view->setting->window.downstream_cores);
 }
 
 void sz_classify_limit(struct sz_sweep *sweep)
@@ -396,5 +442,7 @@ void sz_classify_limit(struct sz_sweep *sweep)
 	}
 	if (advice->limit == SZ_CLASS_UNKNOWN)
 		explain_unknown(&view, advice);
+	if (advice->limit == SZ_CLASS_UNKNOWN || advice->limit == SZ_CLASS_SERIALISED)
+		tell_downstream(&view, advice);
 	name_runner_up(&view, advice);
 }

@@ -23,41 +23,44 @@ static enum carries judge(const struct sz_sweep *sweep, const struct sz_setting 
 	return queues && setting->throughput_high_rps < need_rps ? FAILS : MAY_CARRY;
 }
 
-/* The first that may decide and is so judged; NULL: none. */
-static const struct sz_setting *first_judged(const struct sz_sweep *sweep, enum carries as)
+/* The first from `least` on that may decide and is so judged; NULL: none. */
+static const struct sz_setting *first_judged(const struct sz_sweep *sweep, unsigned least,
+					     enum carries as)
 {
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
-		if (sz_setting_decides(setting) && judge(sweep, setting) == as)
+		if (setting->workers >= least && sz_setting_decides(setting) &&
+		    judge(sweep, setting) == as)
 			return setting;
 	}
 	return NULL;
 }
 
-static const struct sz_setting *first_by_mean(const struct sz_sweep *sweep)
+static const struct sz_setting *first_by_mean(const struct sz_sweep *sweep, unsigned least)
 {
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
-		if (sz_setting_decides(setting) &&
+		if (setting->workers >= least && sz_setting_decides(setting) &&
 		    setting->window.throughput_rps >= (double)sweep->need_rps)
 			return setting;
 	}
 	return NULL;
 }
 
-const struct sz_setting *sz_find_carrying(const struct sz_sweep *sweep, enum sz_grade *grade)
+const struct sz_setting *sz_find_carrying(const struct sz_sweep *sweep, unsigned least,
+					  enum sz_grade *grade)
 {
-	const struct sz_setting *shown = first_judged(sweep, CARRIES);
-	const struct sz_setting *open = first_judged(sweep, MAY_CARRY);
+	const struct sz_setting *shown = first_judged(sweep, least, CARRIES);
+	const struct sz_setting *open = first_judged(sweep, least, MAY_CARRY);
 	*grade = !shown                 ? SZ_GRADE_WEAK
 		 : open && open < shown ? SZ_GRADE_NOT_WORSE_SHOWN
 					: SZ_GRADE_DECIDED;
-	return shown ? shown : first_by_mean(sweep);
+	return shown ? shown : first_by_mean(sweep, least);
 }
 
 bool sz_need_is_open(const struct sz_sweep *sweep)
 {
-	const struct sz_setting *open = first_judged(sweep, MAY_CARRY);
+	const struct sz_setting *open = first_judged(sweep, sweep->least, MAY_CARRY);
 	return open && !isnan(open->throughput_high_rps);
 }
 
@@ -136,7 +139,7 @@ static void add_peak(const struct sz_sweep *sweep, struct sz_next *next)
 void sz_next_for_need(const struct sz_sweep *sweep, struct sz_next *next)
 {
 	enum sz_grade grade;
-	const struct sz_setting *carrying = sz_find_carrying(sweep, &grade);
+	const struct sz_setting *carrying = sz_find_carrying(sweep, sweep->least, &grade);
 	add_open(sweep, next);
 	if (next->again_count)
 		return;

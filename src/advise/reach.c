@@ -75,7 +75,10 @@ void sz_judge_reach(struct sz_sweep *sweep)
 	}
 	if (!other) {
 		snprintf(advice->reach, sizeof(advice->reach),
-			 "up to %s only: with %s, they queue at %u", usual, more, workers);
+			 "for %s; with %s %u worker%s %.1f req/s, and no other count was tried "
+			 "with so many",
+			 usual, more, workers, workers == 1 ? " gives" : "s give",
+			 chosen->window.throughput_rps);
 		return;
 	}
 	double ratio = chosen->window.score / other->window.score;

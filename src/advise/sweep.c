@@ -18,6 +18,8 @@
 /* Too many failures, or nothing at all: its throughput is of something else. */
 static void judge_errors(struct sz_setting *setting)
 {
+	if (setting->verdict == SZ_INFEASIBLE)
+		return;
 	const struct sz_window *window = &setting->window;
 	double failed = (double)window->errors + (double)window->stale;
 	double attempts = (double)window->ok + failed;
@@ -59,16 +61,30 @@ static void judge_memory(const struct sz_sweep *sweep, struct sz_setting *settin
 		 sz_format_bytes(limit, (double)memory->limit_bytes));
 }
 
+/* One that fails now and then is no count to run. */
+static void judge_starts(struct sz_setting *setting)
+{
+	unsigned failed = setting->failed_starts, starts = failed + setting->windows;
+	if (failed == 0 || (setting->measured && failed < SZ_FAILED_STARTS_MOST))
+		return;
+	setting->verdict = SZ_INFEASIBLE;
+	if (setting->measured)
+		snprintf(setting->why_infeasible, sizeof(setting->why_infeasible),
+			 "%u of %u starts failed, the last: %.240s", failed, starts,
+			 setting->failure);
+	else
+		snprintf(setting->why_infeasible, sizeof(setting->why_infeasible), "%s",
+			 setting->failure);
+}
+
 static void compare(struct sz_sweep *sweep)
 {
 	const struct sz_setting *first = NULL;
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		struct sz_setting *setting = &sweep->setting[i];
 		setting->verdict = SZ_UNDECIDED;
-		snprintf(setting->why_infeasible, sizeof(setting->why_infeasible), "%s",
-			 setting->failure);
-		if (setting->failure[0])
-			setting->verdict = SZ_INFEASIBLE;
+		setting->why_infeasible[0] = '\0';
+		judge_starts(setting);
 		if (!setting->measured)
 			continue;
 		judge_errors(setting);
@@ -161,11 +177,26 @@ static void recommend_selected(struct sz_sweep *sweep, struct sz_selection *sele
 			 chosen->ratio_to_best * 100, best->setting);
 }
 
-static void recommend_carrying(struct sz_sweep *sweep, const struct sz_setting *chosen)
+static void explain_least(struct sz_sweep *sweep, unsigned enough_workers)
+{
+	struct sz_advice *advice = &sweep->advice;
+	advice->enough_workers = enough_workers;
+	snprintf(advice->reason, sizeof(advice->reason),
+		 "at least %u were asked for; %u would carry the load", sweep->least,
+		 enough_workers);
+}
+
+/* `enough` would do, too, and may be smaller than asked for. */
+static void recommend_carrying(struct sz_sweep *sweep, const struct sz_setting *chosen,
+			       const struct sz_setting *enough)
 {
 	struct sz_advice *advice = &sweep->advice;
 	advice->recommended = true;
 	advice->setting = (size_t)(chosen - sweep->setting);
+	if (enough->workers < chosen->workers) {
+		explain_least(sweep, enough->workers);
+		return;
+	}
 	snprintf(advice->reason, sizeof(advice->reason),
 		 "the smallest tested that carries %llu req/s: it gives %.1f",
 		 (unsigned long long)sweep->need_rps, chosen->window.throughput_rps);
@@ -176,25 +207,37 @@ static void recommend_carrying(struct sz_sweep *sweep, const struct sz_setting *
 	}
 }
 
+/* Of those that are no smaller than asked for: the smallest that is not shown to
+ * be worse than the best, else the best of them; NULL: there is none. */
+static const struct sz_setting *smallest_allowed(const struct sz_sweep *sweep)
+{
+	const struct sz_setting *best = NULL;
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (setting->workers < sweep->least || !sz_setting_decides(setting))
+			continue;
+		if (setting->verdict != SZ_INFERIOR)
+			return setting;
+		if (!best || setting->window.score > best->window.score)
+			best = setting;
+	}
+	return best;
+}
+
 /* The load may need fewer than the user wants for other reasons. */
 static void raise_to_least(struct sz_sweep *sweep)
 {
 	struct sz_advice *advice = &sweep->advice;
-	unsigned enough = sweep->setting[advice->setting].workers;
-	if (!advice->recommended || enough >= sweep->least)
+	if (!advice->recommended || sweep->setting[advice->setting].workers >= sweep->least)
 		return;
-	for (size_t i = advice->setting; i < sweep->setting_count; i++) {
-		const struct sz_setting *setting = &sweep->setting[i];
-		if (setting->workers < sweep->least || !sz_setting_decides(setting))
-			continue;
-		advice->setting = i;
-		snprintf(advice->reason, sizeof(advice->reason),
-			 "at least %u were asked for; %u would carry the load", sweep->least,
-			 enough);
+	const struct sz_setting *raised = smallest_allowed(sweep);
+	if (!raised) {
+		advice->recommended = false; /* nothing that large could be measured */
+		advice->status = SZ_STATUS_NO;
 		return;
 	}
-	advice->recommended = false; /* nothing that large could be measured */
-	advice->status = SZ_STATUS_NO;
+	explain_least(sweep, sweep->setting[advice->setting].workers);
+	advice->setting = sz_setting_index(sweep, raised->workers);
 }
 
 static bool any_disturbed(const struct sz_sweep *sweep)
@@ -208,10 +251,13 @@ static bool any_disturbed(const struct sz_sweep *sweep)
 	return false;
 }
 
-/* Differing counts were asked for, and the service runs as many processes
- * each time: whatever differs is not the count. */
+/* Differing counts were asked for, the service runs as many processes each time,
+ * and does as much: whatever differs is not the count. (A count of threads shows
+ * in what is done.) */
 static bool knob_does_nothing(const struct sz_sweep *sweep)
 {
+	const double much = 1.1;
+	double least = INFINITY, most = 0;
 	const struct sz_setting *seen = NULL;
 	unsigned settings = 0;
 	for (size_t i = 0; i < sweep->setting_count; i++) {
@@ -223,8 +269,10 @@ static bool knob_does_nothing(const struct sz_sweep *sweep)
 			return false;
 		seen = setting;
 		settings++;
+		least = fmin(least, setting->window.score);
+		most = fmax(most, setting->window.score);
 	}
-	return settings > 1;
+	return settings > 1 && most < much * least;
 }
 
 /* Ended in mid-ascent at a saturated setting: the next one may be better. */
@@ -249,13 +297,15 @@ static enum sz_status no_answer(const struct sz_sweep *sweep)
 static void conclude_need(struct sz_sweep *sweep)
 {
 	struct sz_advice *advice = &sweep->advice;
-	const struct sz_setting *carrying = sz_find_carrying(sweep, &advice->grade);
+	enum sz_grade grade;
+	const struct sz_setting *enough = sz_find_carrying(sweep, 0, &grade);
+	const struct sz_setting *carrying = sz_find_carrying(sweep, sweep->least, &advice->grade);
 	advice->need_unasked = !carrying && sz_find_unasked(sweep);
 	bool unknown = !carrying && !advice->need_unasked;
 	advice->need_open = unknown && (any_disturbed(sweep) || sz_need_is_open(sweep));
 	advice->need_unmet = unknown && !advice->need_open;
 	if (carrying && !any_disturbed(sweep))
-		recommend_carrying(sweep, carrying);
+		recommend_carrying(sweep, carrying, enough);
 	else if ((advice->need_unasked || advice->need_open) && !sweep->interrupted)
 		advice->status = SZ_STATUS_UNTRUSTWORTHY;
 	else
@@ -286,6 +336,33 @@ static void conclude(struct sz_sweep *sweep)
 		advice->status = no_answer(sweep);
 }
 
+static void cap_grade(struct sz_advice *advice, enum sz_grade most)
+{
+	if (advice->grade > most)
+		advice->grade = most;
+}
+
+/* What the bounds do not know of. */
+static void doubt(struct sz_sweep *sweep)
+{
+	double low, high;
+	if (sz_find_differing(sweep, &low, &high) < sweep->setting_count)
+		cap_grade(&sweep->advice, SZ_GRADE_NOT_WORSE_SHOWN);
+	if (sz_find_cheaper(sweep))
+		cap_grade(&sweep->advice, SZ_GRADE_WEAK);
+}
+
+/* All that the service may use is used: nothing rises beyond it. */
+static void judge_range(struct sz_sweep *sweep)
+{
+	struct sz_advice *advice = &sweep->advice;
+	const struct sz_window *window = &sweep->setting[advice->setting].window;
+	if (advice->recommended && advice->limit == SZ_CLASS_CPU_BOUND &&
+	    window->tree_cores + window->client_cores >=
+		    SZ_BUSY_RATIO * sweep->machine.cores_allowed)
+		advice->range_limited = false;
+}
+
 /* When one worker has the connections and others idle, the numbers are about
  * how connections were spread and not about counts of workers. */
 static void withdraw_if_uneven(struct sz_sweep *sweep)
@@ -308,11 +385,13 @@ int sz_advise_sweep(struct sz_sweep *sweep, struct sz_err *err)
 	const struct sz_setting *first = &sweep->setting[sz_smallest_setting(sweep)];
 	sweep->advice.saturated = sweep->setting_count && first->measured && first->saturated;
 	conclude(sweep);
+	doubt(sweep);
 	raise_to_least(sweep);
 	sz_judge_reach(sweep);
 	sz_confirm(sweep);
 	sz_classify_limit(sweep);
 	withdraw_if_uneven(sweep);
+	judge_range(sweep);
 	sz_judge_users(sweep);
 	sz_weigh_memory(sweep);
 	sz_warn_all(sweep);

@@ -113,6 +113,25 @@ static void warn_oversubscribed(struct sz_sweep *sweep)
 	       "repeat on a quiet machine; CPU-bound work seldom gains beyond the cores");
 }
 
+/* Asked for more, and more are worse. */
+static void warn_least(struct sz_sweep *sweep)
+{
+	const struct sz_advice *advice = &sweep->advice;
+	if (!advice->recommended || advice->enough_workers == 0)
+		return;
+	const struct sz_setting *raised = &sweep->setting[advice->setting];
+	const struct sz_setting *enough =
+		&sweep->setting[sz_setting_index(sweep, advice->enough_workers)];
+	if (raised->verdict != SZ_INFERIOR)
+		return;
+	remedy(warn(&sweep->advice, "min-costs",
+		    "%u workers, of which at least %u were asked for, give only %.2f x what %u "
+		    "give%s",
+		    raised->workers, sweep->least, raised->window.score / enough->window.score,
+		    enough->workers, enough->workers == 1 ? "s" : ""),
+	       "ask for fewer (--min), or run two instances of %u", enough->workers);
+}
+
 /* Larger counts that are measurably worse while threads wait for a CPU. */
 static void warn_falling(struct sz_sweep *sweep)
 {
@@ -137,13 +156,44 @@ static void warn_falling(struct sz_sweep *sweep)
 	}
 }
 
+/* Each start is like the others, or the table is of a mixture. */
+static void warn_differing(struct sz_sweep *sweep)
+{
+	double low, high;
+	size_t setting = sz_find_differing(sweep, &low, &high);
+	if (setting == sweep->setting_count)
+		return;
+	unsigned workers = sweep->setting[setting].workers;
+	remedy(warn(&sweep->advice, "starts-differ",
+		    "starts with %u worker%s differ: the best does %.2f x what the worst does, and "
+		    "nothing in between; which ones a count happens to get decides its place",
+		    workers, workers == 1 ? "" : "s", high / low),
+	       "look for what is decided at the start: memory placement, a cache, which worker "
+	       "gets which connections");
+}
+
+static void warn_cheaper(struct sz_sweep *sweep)
+{
+	const struct sz_setting *cheaper = sz_find_cheaper(sweep);
+	if (!cheaper)
+		return;
+	const struct sz_setting *first = &sweep->setting[sz_smallest_setting(sweep)];
+	remedy(warn(&sweep->advice, "answers-differ",
+		    "a request costs %.2f ms of CPU at %u workers and %.2f ms at %u: that is not "
+		    "the same answer (an error page with a good status, a cache)",
+		    cheaper->window.cpu_s_per_request * 1e3, cheaper->workers,
+		    first->window.cpu_s_per_request * 1e3, first->workers),
+	       "tell good answers by --expect-body TEXT");
+}
+
 /* Twice the workers never do more than twice the work: something else changed. */
 static void warn_superlinear(struct sz_sweep *sweep)
 {
 	const double too_good = 1.15;
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
-		if (!setting->measured || !(setting->efficiency > too_good))
+		if (!setting->measured || !(setting->efficiency > too_good) ||
+		    sz_find_cheaper(sweep))
 			continue;
 		remedy(warn(&sweep->advice, "super-linear",
 			    "%u workers give %.2f x the throughput for %.4g x the workers: "
@@ -218,6 +268,32 @@ static void warn_loopback(struct sz_sweep *sweep)
 	       "choose a URL that does real work");
 }
 
+static const char *failure_remedy(const struct sz_window *window)
+{
+	int status = window->error_status;
+	if (status && status < 400)
+		return "correct --expect-body, or look why the service answers something else";
+	if (status >= 400 && status < 500)
+		return "correct --url, or give --expect-status when that is a good answer";
+	return "look at the service's own log";
+}
+
+static void warn_starts(struct sz_sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->setting_count; i++) {
+		const struct sz_setting *setting = &sweep->setting[i];
+		if (!setting->measured || setting->failed_starts == 0 ||
+		    setting->failed_starts >= SZ_FAILED_STARTS_MOST)
+			continue;
+		remedy(warn(&sweep->advice, "failed-start",
+			    "one of %u starts with %u worker%s failed: %s",
+			    setting->failed_starts + setting->windows, setting->workers,
+			    setting->workers == 1 ? "" : "s", setting->failure),
+		       "look at the service's own log: it may fail to start in production, too");
+		return;
+	}
+}
+
 static void warn_errors(struct sz_sweep *sweep)
 {
 	for (size_t i = 0; i < sweep->setting_count; i++) {
@@ -227,9 +303,9 @@ static void warn_errors(struct sz_sweep *sweep)
 		remedy(warn(&sweep->advice, "infeasible", "%u worker%s: %s", setting->workers,
 			    setting->workers == 1 ? "" : "s", setting->why_infeasible),
 		       "%s",
-		       sz_fits_memory(sweep, setting)
-			       ? "look at the service's own log"
-			       : "give the service more memory, or stop what else takes it");
+		       !sz_fits_memory(sweep, setting)
+			       ? "give the service more memory, or stop what else takes it"
+			       : failure_remedy(&setting->window));
 		return;
 	}
 }
@@ -318,7 +394,7 @@ static void warn_failures(struct sz_sweep *sweep)
 		remedy(warn(&sweep->advice, "errors", "at %u worker%s %llu of %llu requests failed",
 			    setting->workers, setting->workers == 1 ? "" : "s",
 			    (unsigned long long)failed, (unsigned long long)setting->window.sent),
-		       "look at the service's own log");
+		       "%s", failure_remedy(&setting->window));
 		return;
 	}
 }
@@ -358,7 +434,7 @@ static void warn_knob(struct sz_sweep *sweep)
 		return;
 	unsigned workers = sweep->setting[sz_smallest_setting(sweep)].window.workers;
 	remedy(warn(&sweep->advice, "knob",
-		    "the knob does nothing: %u process%s served at every setting", workers,
+		    "the count does nothing: %u process%s served as much at every setting", workers,
 		    workers == 1 ? "" : "es"),
 	       "check that {workers} reaches the service's own option");
 }
@@ -374,10 +450,11 @@ static void warn_alone(struct sz_sweep *sweep)
 			    "ms): so it cannot be said whether clients queue",
 			    sweep->alone_latency_ms, sweep->clients, first->window.latency_mean_ms),
 		       "look for what makes the service slow when it is idle, and repeat");
-	if (sweep->visit_count && isnan(sweep->alone_latency_ms))
+	if (sweep->visit_count && isnan(sweep->alone_latency_ms) && sz_best_setting(sweep))
 		remedy(warn(&sweep->advice, "alone",
-			    "the latency of one client alone could not be measured undisturbed, so "
-			    "that it cannot be said whether clients queue"),
+			    "the latency of one client alone could not be measured, for failed "
+			    "requests or a disturbance: so it cannot be said whether clients "
+			    "queue"),
 		       "repeat on a quiet machine");
 }
 
@@ -546,7 +623,8 @@ void sz_warn_all(struct sz_sweep *sweep)
 		warn_superlinear,  warn_blind,     warn_alone,          warn_attached,
 		warn_failures,     warn_stall,     warn_knob,           warn_incomparable,
 		warn_drift,        warn_age,       warn_connect,        warn_utilisation,
-		warn_unasked,      warn_unmet,     warn_open,
+		warn_unasked,      warn_unmet,     warn_open,           warn_least,
+		warn_starts,       warn_differing, warn_cheaper,
 	};
 	/* One of them adds two. */
 	_Static_assert(SZ_ARRAY_LEN(checks) < SZ_WARNINGS_MAX, "room for all warnings");

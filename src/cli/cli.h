@@ -118,6 +118,9 @@ void sz_cli_asked_fini(struct sz_cli_asked *asked);
 void sz_cli_fill_page(const struct sz_cli_request *options, unsigned *connections,
 		      struct sz_load_config *config);
 
+/* Refuse users where there are no bursts. 0 or -1. */
+int sz_cli_no_users(uint64_t users, struct sz_err *err);
+
 /* So many users with so many connections each. 0 or -1. */
 int sz_cli_fill_users(uint64_t connections, uint64_t users, struct sz_load_config *config,
 		      struct sz_err *err);

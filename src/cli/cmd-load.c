@@ -120,10 +120,10 @@ static int fill_burst(const struct load_options *options, struct sz_load_config 
 {
 	unsigned connections = (unsigned)options->burst;
 	if (config->arrivals == SZ_ARRIVALS_OPEN)
-		return 0;
+		return sz_cli_no_users(options->users, err);
 	sz_cli_fill_page(&options->request, &connections, config);
 	if (!connections)
-		return 0;
+		return sz_cli_no_users(options->users, err);
 	config->arrivals = SZ_ARRIVALS_BURST;
 	return sz_cli_fill_users(connections, options->users, config, err);
 }

@@ -199,7 +199,7 @@ static int fill_burst(const struct sweep_options *options, struct sz_sweep_confi
 	config->burst = (unsigned)options->burst;
 	sz_cli_fill_page(&options->request, &config->burst, &config->load);
 	if (!config->burst)
-		return 0;
+		return sz_cli_no_users(users->value[users->count - 1], err);
 	config->rounds = options->rounds;
 	config->load.arrivals = SZ_ARRIVALS_BURST;
 	return sz_cli_fill_users(config->burst, users->value[users->count - 1], &config->load, err);

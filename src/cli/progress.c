@@ -83,18 +83,30 @@ static void tell_visits(struct progress *progress, const struct sz_sweep *sweep)
 		const struct sz_visit *visit = &sweep->visits[progress->told];
 		const struct sz_setting *setting = &sweep->setting[visit->setting];
 		const char *disturbance = disturbance_of(&visit->window);
-		char p50[SZ_UNIT_TEXT];
+		char text[SZ_UNIT_TEXT];
 		if (!visit->done)
 			return; /* still going on */
+		double ms = visit->window.rounds ? visit->window.burst_ttfb_ms
+						 : visit->window.latency_p50_ms;
 		clear_line(progress);
-		fprintf(stderr, "  %u worker%s, %u clients: %.1f req/s, p50 %s%s%s\n",
-			setting->workers, setting->workers == 1 ? "" : "s", visit->clients,
-			visit->window.throughput_rps,
-			isnan(visit->window.latency_p50_ms)
-				? "–"
-				: sz_format_duration(p50, visit->window.latency_p50_ms * 1e6),
-			disturbance ? " - disturbed: " : "", disturbance ? disturbance : "");
+		fprintf(stderr, "  %u worker%s, %u clients: ", setting->workers,
+			setting->workers == 1 ? "" : "s", visit->clients);
+		if (!visit->window.rounds)
+			fprintf(stderr, "%.1f req/s, ", visit->window.throughput_rps);
+		fprintf(stderr, "%s %s%s%s\n", visit->window.rounds ? "slowest first byte" : "p50",
+			isnan(ms) ? "unknown" : sz_format_duration(text, ms * 1e6),
+			disturbance ? "; disturbed: " : "", disturbance ? disturbance : "");
 	}
+}
+
+static void tell_point(const struct progress *progress, const struct sz_sweep *sweep,
+		       const struct sz_progress *now)
+{
+	unsigned workers = sweep->setting[now->setting].workers;
+	clear_line(progress);
+	fprintf(stderr, "  looking for the knee: %u client%s at %u worker%s: %.1f req/s\n",
+		now->clients, now->clients == 1 ? "" : "s", workers, workers == 1 ? "" : "s",
+		now->throughput_rps);
 }
 
 static void tell_first_answer(const struct sz_sweep *sweep)
@@ -127,11 +139,13 @@ static void tell_step(void *arg, const struct sz_sweep *sweep, const struct sz_p
 	};
 	struct progress *progress = arg;
 	tell_visits(progress, sweep);
+	if (now->step == SZ_STEP_KNEE_POINT)
+		tell_point(progress, sweep, now);
 	if (now->step == SZ_STEP_FIRST_ANSWER)
 		tell_first_answer(sweep);
 	if (now->step == SZ_STEP_UNRECORDED)
 		tell_unrecorded(progress, sweep);
-	if (!progress->live || now->step >= SZ_STEP_FIRST_ANSWER)
+	if (!progress->live || now->step >= SZ_STEP_KNEE_POINT)
 		return;
 	clear_line(progress);
 	if (now->step == SZ_STEP_CALIBRATE)

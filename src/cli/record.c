@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 
@@ -51,7 +52,8 @@ static json_t *value_json(const struct sz_opt *opt, const void *value)
 	case SZ_OPT_COUNT:
 		return count_json(opt, *(const uint64_t *)value);
 	case SZ_OPT_DURATION:
-		return json_integer((json_int_t) * (const uint64_t *)value);
+		/* As people read it, and exact. */
+		return json_sprintf("%.12g s", sz_ns_to_s(*(const uint64_t *)value));
 	case SZ_OPT_SETTINGS:
 		return settings_json(value);
 	case SZ_OPT_CHOICE:
@@ -61,11 +63,13 @@ static json_t *value_json(const struct sz_opt *opt, const void *value)
 	}
 }
 
-/* Options on which the measurement does not depend. What a file of options says
+/* Options on which the measurement does not depend: with more time a run goes on
+ * to where it would have come. What a file of options says
  * is in the options themselves. */
 static bool is_beside_the_point(const struct sz_opt *opt)
 {
-	static const char *const names[] = {"json", "db", "no-record", "resume", "file"};
+	static const char *const names[] = {"json", "db",     "no-record",     "resume",
+					    "file", "budget", "budget-windows"};
 	for (size_t i = 0; i < SZ_ARRAY_LEN(names); i++) {
 		if (strcmp(opt->name, names[i]) == 0)
 			return true;

@@ -140,6 +140,17 @@ void sz_cli_fill_page(const struct sz_cli_request *options, unsigned *connection
 		*connections = config->requests->concurrency;
 }
 
+int sz_cli_no_users(uint64_t users, struct sz_err *err)
+{
+	if (users == 1)
+		return 0;
+	sz_err_set(err, SZ_USAGE, 0,
+		   "--users is about bursts, and there is neither --burst nor "
+		   "--har");
+	return sz_err_hint(err, "give --burst K for K requests of each user at once, or --clients "
+				"for a loop");
+}
+
 int sz_cli_fill_users(uint64_t connections, uint64_t users, struct sz_load_config *config,
 		      struct sz_err *err)
 {

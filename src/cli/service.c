@@ -100,6 +100,8 @@ static int check_knob(const struct sz_sweep_config *config, struct sz_err *err)
 		return 0;
 	sz_err_set(err, SZ_USAGE, 0,
 		   "the command does not use {workers}: every setting would be the same");
+	if (config->attached.apply)
+		return sz_err_hint(err, "put {workers} where the count goes in --apply");
 	return sz_err_hint(err, "put {workers} where the count goes, in the command or in --env "
 				"WEB_CONCURRENCY={workers}");
 }

@@ -72,16 +72,16 @@ static void find_parents(const struct sz_tree *tree, struct place *places)
 	}
 }
 
-/* From the leaves up: who holds a socket of the port is a worker, unless a
- * process below it does. */
+/* From the leaves up: who holds a connection of the port is a worker, and so is
+ * who holds its listener, unless a process below serves. */
 static void assign_roles(struct sz_tree *tree, struct place *places)
 {
 	for (size_t i = tree->count; i-- > 0;) {
 		struct sz_proc *proc = &tree->procs[i];
-		if (places[i].serves_below)
-			proc->role = SZ_ROLE_SUPERVISOR;
-		else if (proc->holds_listener || proc->connections)
+		if (proc->connections || (proc->holds_listener && !places[i].serves_below))
 			proc->role = SZ_ROLE_WORKER;
+		else if (places[i].serves_below)
+			proc->role = SZ_ROLE_SUPERVISOR;
 		else
 			continue;
 		if (places[i].parent != SZ_NOBODY)

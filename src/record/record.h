@@ -136,10 +136,11 @@ struct sz_visit {
 
 /* One setting of the knob. */
 struct sz_setting {
-	unsigned workers;  /* asked */
-	bool documented;   /* somebody's documentation recommends it */
-	bool current;      /* it is what the user runs now */
-	char failure[300]; /* why it could not be measured; "" when it could */
+	unsigned workers; /* asked */
+	bool documented;  /* somebody's documentation recommends it */
+	bool current;     /* it is what the user runs now */
+	unsigned failed_starts;
+	char failure[300]; /* of the last of them; "" when there was none */
 	/* From here on advise/ fills it from the visits. */
 	bool measured;
 	unsigned windows, disturbed; /* visits under the normal load; of those, disturbed */
@@ -179,7 +180,7 @@ enum sz_class {
 };
 
 #define SZ_EVIDENCE_MAX 6
-#define SZ_WARNINGS_MAX 32
+#define SZ_WARNINGS_MAX 40
 
 struct sz_warning {
 	const char *code; /* static: "uneven-spread" */
@@ -242,7 +243,8 @@ struct sz_advice {
 	bool recommended;
 	size_t setting; /* index of the recommended one */
 	enum sz_grade grade;
-	bool range_limited; /* it is the largest tested and the curve still rose */
+	unsigned enough_workers; /* would do, but more were asked for; 0: nothing was raised */
+	bool range_limited;      /* it is the largest tested and the curve still rose */
 	char reason[400];
 	char reach[200]; /* for which numbers of clients it holds; "" when not tried */
 	struct sz_users_advice users;

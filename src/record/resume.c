@@ -97,6 +97,7 @@ static int read_failure(sqlite3_stmt *statement, struct sz_sweep *sweep)
 		return -1;
 	snprintf(sweep->setting[index].failure, sizeof(sweep->setting[index].failure), "%s",
 		 column_text(statement, 1));
+	sweep->setting[index].failed_starts = (unsigned)sqlite3_column_int64(statement, 2);
 	return 0;
 }
 
@@ -180,17 +181,20 @@ static int read_all(struct sz_store *store, int64_t run_id, struct sz_sweep *swe
 	if (visits.failed)
 		return sz_err_nomem(err);
 	if (read_run(store, run_id, sweep, err) < 0 ||
-	    read_rows(store, "SELECT workers, why FROM failure WHERE run = ?", run_id, read_failure,
-		      sweep, err) < 0)
+	    read_rows(store, "SELECT workers, why, starts FROM failure WHERE run = ?", run_id,
+		      read_failure, sweep, err) < 0)
 		return -1;
 	return read_rows(store, sz_buf_text(&visits), run_id, read_visit, sweep, err);
 }
 
 /* --- which run --- */
 
-/* The newest run that can go on and nobody makes, or just the one asked for. */
-static int claim_unfinished(struct sz_store *store, int64_t *run_id, struct sz_err *err)
+/* The newest run on these terms that can go on and nobody makes, or just the one
+ * asked for. When there are only others, *err says how the newest differs. */
+static int claim_unfinished(struct sz_store *store, const char *options_json,
+			    const struct sz_sweep *sweep, int64_t *run_id, struct sz_err *err)
 {
+	struct sz_err other = {0};
 	sz_autostatement sqlite3_stmt *statement = NULL;
 	int step;
 	if (sz_store_prepare(store,
@@ -201,6 +205,9 @@ static int claim_unfinished(struct sz_store *store, int64_t *run_id, struct sz_e
 	sqlite3_bind_int64(statement, 1, *run_id);
 	while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
 		int64_t id = sqlite3_column_int64(statement, 0);
+		if (check_terms(store, options_json, id, sweep, other.message[0] ? NULL : &other) <
+		    0)
+			continue;
 		if (sz_store_claim(store, id, err) == 0) {
 			*run_id = id;
 			return 0;
@@ -208,6 +215,11 @@ static int claim_unfinished(struct sz_store *store, int64_t *run_id, struct sz_e
 	}
 	if (step != SQLITE_DONE)
 		return sz_store_failed(store, err);
+	if (other.message[0]) {
+		if (err)
+			*err = other;
+		return -1;
+	}
 	sz_err_set(err, SZ_USAGE, 0, "%s holds no run that could be resumed", store->path);
 	return sz_err_hint(err, "leave out --resume to start anew");
 }
@@ -216,8 +228,7 @@ int sz_store_resume(struct sz_store *store, const char *options_json, int64_t *r
 		    struct sz_sweep *sweep, struct sz_err *err)
 {
 	int64_t id = *run_id;
-	if (claim_unfinished(store, &id, err) < 0 ||
-	    check_terms(store, options_json, id, sweep, err) < 0)
+	if (claim_unfinished(store, options_json, sweep, &id, err) < 0)
 		return -1;
 	sz_autofree struct sz_sweep *resumed = malloc(sizeof(*resumed));
 	if (!resumed)

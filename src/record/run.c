@@ -27,13 +27,14 @@ static int keep_failure(struct sz_store *store, int64_t run_id, const struct sz_
 {
 	sz_autostatement sqlite3_stmt *statement = NULL;
 	if (sz_store_prepare(store,
-			     "INSERT OR REPLACE INTO failure (run, workers, why)"
-			     " VALUES (?, ?, ?)",
+			     "INSERT OR REPLACE INTO failure (run, workers, why, starts)"
+			     " VALUES (?, ?, ?, ?)",
 			     &statement, err) < 0)
 		return -1;
 	sqlite3_bind_int64(statement, 1, run_id);
 	sqlite3_bind_int64(statement, 2, setting->workers);
 	bind_redacted(statement, 3, setting->failure);
+	sqlite3_bind_int64(statement, 4, setting->failed_starts);
 	return sz_store_run(store, statement, err);
 }
 
@@ -42,7 +43,7 @@ static int keep_failures(struct sz_store *store, int64_t run_id, const struct sz
 {
 	for (size_t i = 0; i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
-		if (setting->failure[0] && keep_failure(store, run_id, setting, err) < 0)
+		if (setting->failed_starts && keep_failure(store, run_id, setting, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -108,7 +108,7 @@ static int create_tables(struct sz_store *store, struct sz_err *err)
 	sz_columns_define(&sz_visit_columns, &sql);
 	sz_buf_puts(&sql, ", PRIMARY KEY (run, number)) WITHOUT ROWID;"
 			  "CREATE TABLE failure (run INTEGER NOT NULL REFERENCES run (id),"
-			  " workers INTEGER NOT NULL, why TEXT NOT NULL,"
+			  " workers INTEGER NOT NULL, why TEXT NOT NULL, starts INTEGER NOT NULL,"
 			  " PRIMARY KEY (run, workers)) WITHOUT ROWID");
 	return sql.failed ? sz_err_nomem(err) : sz_store_exec(store, sz_buf_text(&sql), err);
 }

@@ -276,10 +276,16 @@ static void put_clients(const struct sz_sweep *sweep, struct sz_buf *out)
 	sz_buf_printf(out, ", each with one request in flight, on %s", sweep->url);
 }
 
-static void put_goal_line(const struct sz_sweep *sweep, struct sz_buf *out)
+static void put_demand(const struct sz_sweep *sweep, struct sz_buf *out)
 {
 	sz_autobuf struct sz_buf text = {0};
 	char most[SZ_UNIT_TEXT];
+	if (sweep->need_rps) {
+		sz_buf_printf(&text, "%" PRIu64 " req/s: the smallest count that carries them",
+			      sweep->need_rps);
+		put_line(out, "Need", sz_buf_text(&text));
+		return;
+	}
 	if (sweep->goal.ratio == 0)
 		return;
 	sz_buf_printf(&text,
@@ -312,7 +318,7 @@ static void put_machine(const struct sz_sweep *sweep, struct sz_buf *out)
 		sz_buf_printf(&text, "; one client alone waits %s",
 			      sz_format_duration(wait, sweep->alone_latency_ms * 1e6));
 	put_line(out, "Load", sz_buf_text(&text));
-	put_goal_line(sweep, out);
+	put_demand(sweep, out);
 }
 
 /* What a grade means, in plain words. */
@@ -351,7 +357,12 @@ static void put_recommendation(const struct sz_sweep *sweep, struct sz_buf *out)
 		      setting->workers == 1 ? "" : "s", advice->reason,
 		      advice->range_limited ? "; still rising beyond it" : "");
 	put_line(out, "Recommended", sz_buf_text(&text));
-	put_line(out, "Sure?", (sweep->need_rps ? need_words : grade_words)[advice->grade]);
+	if (advice->enough_workers)
+		put_line(out, "Sure?",
+			 "it is what was asked for; how sure the smaller one is, a "
+			 "sweep without --min tells");
+	else
+		put_line(out, "Sure?", (sweep->need_rps ? need_words : grade_words)[advice->grade]);
 	if (setting->workers == 1)
 		put_line(out, "",
 			 "1 carries the load; 2 survive the crash or restart of one (--min 2)");
@@ -497,7 +508,11 @@ static void put_memory_budget(const struct sz_advice *advice, struct sz_buf *out
 		sz_buf_printf(&text, "%safter %.0f s of traffic %u workers take %s",
 			      text.len ? "; " : "", memory->soak_s, memory->soak_workers,
 			      sz_format_bytes(fixed, (double)memory->soak_total_bytes));
-	if (memory->fits_workers >= 0)
+	if (memory->fits_workers > SZ_SETTING_VALUE_MAX)
+		sz_buf_printf(&text, "; of %s others use %s: it sets no limit to the count",
+			      sz_format_bytes(limit, (double)memory->limit_bytes),
+			      sz_format_bytes(fixed, (double)memory->others_bytes));
+	else if (memory->fits_workers >= 0)
 		sz_buf_printf(&text, "; of %s others use %s: %" PRId64 " workers fit",
 			      sz_format_bytes(limit, (double)memory->limit_bytes),
 			      sz_format_bytes(fixed, (double)memory->others_bytes),

@@ -66,6 +66,17 @@ static int measure_point(const struct climb *climb, const struct sz_measure_conf
 	return disturbed_twice(window, measure->load.clients, err);
 }
 
+static void tell_point(const struct climb *climb)
+{
+	const struct sz_knee_point *point = &climb->points[climb->count - 1];
+	const struct sz_progress progress = {.step = SZ_STEP_KNEE_POINT,
+					     .setting = climb->setting,
+					     .clients = point->clients,
+					     .throughput_rps = point->throughput_rps};
+	if (climb->config->progress)
+		climb->config->progress(climb->config->arg, climb->sweep, &progress);
+}
+
 static int measure_points(void *arg, const struct sz_measure_config *usual, struct sz_err *err)
 {
 	struct climb *climb = arg;
@@ -83,6 +94,7 @@ static int measure_points(void *arg, const struct sz_measure_config *usual, stru
 			measure.load.clients,
 			window.throughput_rps,
 		};
+		tell_point(climb);
 		climb->knee = sz_knee_find(climb->points, climb->count, &climb->at);
 	}
 	return 0;

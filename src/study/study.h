@@ -21,6 +21,7 @@ enum sz_step {
 	SZ_STEP_AGAIN,     /* the window was disturbed: once more */
 	SZ_STEP_GOAL,      /* up to which rate the goal of latency is met */
 	SZ_STEP_STOP,
+	SZ_STEP_KNEE_POINT,   /* one number of clients was tried */
 	SZ_STEP_FIRST_ANSWER, /* the ascent is over; sweep->advice holds the first answer */
 	SZ_STEP_UNRECORDED,   /* from here on nothing is stored; sweep->unrecorded says why */
 };
@@ -29,6 +30,9 @@ struct sz_progress {
 	enum sz_step step;
 	size_t setting;    /* index; meaningless while calibrating */
 	double expected_s; /* how long this step may well take */
+	/* SZ_STEP_KNEE_POINT: what so many clients got */
+	unsigned clients;
+	double throughput_rps;
 };
 
 typedef void sz_progress_fn(void *arg, const struct sz_sweep *sweep,

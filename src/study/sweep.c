@@ -110,11 +110,9 @@ static enum went follow(struct run *run, const struct sz_visit_plan *plan)
 		return WENT_NO_FURTHER;
 	}
 	/* What did work before must not be lost by one bad start. */
-	bool first = plan->purpose == SZ_FOR_ASCENT || plan->purpose == SZ_FOR_RACE;
-	if (first && !was_visited(run->sweep, plan->setting)) {
-		note_text(noted->failure, sizeof(noted->failure), run->err->message);
-		record(run, false);
-	}
+	noted->failed_starts++;
+	note_text(noted->failure, sizeof(noted->failure), run->err->message);
+	record(run, false);
 	return WENT_WRONG;
 }
 
@@ -150,7 +148,7 @@ static const struct sz_visit *find_visit(const struct sz_sweep *sweep, size_t se
 static enum went climb(struct run *run, size_t setting)
 {
 	const struct sz_sweep *sweep = run->sweep;
-	if (sweep->setting[setting].failure[0])
+	if (sweep->setting[setting].failed_starts && !was_visited(sweep, setting))
 		return WENT_WRONG;
 	if (find_visit(sweep, setting, SZ_FOR_ASCENT) || find_visit(sweep, setting, SZ_FOR_RACE))
 		return WENT_WELL;

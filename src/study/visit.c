@@ -246,7 +246,10 @@ static int measure_setting(struct here *here, struct sz_err *err)
 	if (get_ready(here, err) < 0 || measure_windows(here, err) < 0 ||
 	    check_serves(here, err) < 0)
 		return -1;
-	return isnan(here->sweep->alone_latency_ms) ? measure_alone(here, err) : 0;
+	if (!isnan(here->sweep->alone_latency_ms) || measure_alone(here, err) == 0)
+		return 0;
+	/* What the window has told is not lost for it; the next visit tries again. */
+	return err->code != SZ_INTERRUPTED && sz_target_alive(here->target, err) ? 0 : -1;
 }
 
 void sz_sweep_attached(const struct sz_sweep_config *config, struct sz_attached_config *attached)

@@ -68,7 +68,8 @@ static int wrong_url(const struct sz_target *target, int status, struct sz_err *
 	sz_err_set(err, SZ_USAGE, 0, "the service answers %d for %.200s", status,
 		   target->ready_url.target);
 	return sz_err_hint(err,
-			   "correct --url, or name a path that it answers with 200 as --ready");
+			   "correct --ready, or --url when there is none: a path that it answers "
+			   "with 200 tells that it is up");
 }
 
 static void hint_never_ready(const struct sz_target *target, const struct answer *answer,

@@ -97,6 +97,7 @@ static void every_number_comes_back(void **state)
 	fill(&sz_run_columns, &sweep, 1);
 	snprintf(sweep.machine.kernel, sizeof(sweep.machine.kernel), "Linux 6.1.0");
 	snprintf(sweep.setting[1].failure, sizeof(sweep.setting[1].failure), "it's dead");
+	sweep.setting[1].failed_starts = 3;
 	for (size_t i = 0; i < sweep.visit_count; i++)
 		keep_visit(scratch->store, run_id, &sweep, i);
 	scratch_close(scratch);
@@ -113,6 +114,7 @@ static void every_number_comes_back(void **state)
 	}
 	assert_string_equal(resumed.setting[0].failure, "");
 	assert_string_equal(resumed.setting[1].failure, "it's dead");
+	assert_int_equal(resumed.setting[1].failed_starts, 3);
 	sz_sweep_fini(&sweep);
 	sz_sweep_fini(&resumed);
 }
@@ -180,6 +182,26 @@ static void only_what_is_unfinished_is_resumed(void **state)
 	none = 0;
 	assert_int_equal(sz_store_resume(scratch->store, OPTIONS, &none, &sweep, &err), -1);
 	assert_int_equal(none, 0);
+	sz_sweep_fini(&sweep);
+}
+
+/* One file holds the runs of many services. */
+static void a_newer_run_of_another_service_is_passed_over(void **state)
+{
+	struct scratch *scratch = *state;
+	struct sz_sweep sweep;
+	struct sz_err err = {0};
+	int64_t other, resumed = 0;
+	describe(&sweep);
+	scratch_open(scratch);
+	int64_t first = begin(scratch->store, &sweep);
+	assert_int_equal(sz_store_begin(scratch->store, &sweep,
+					"{\"command\": [\"other\"], \"clients\": 9}", &other, &err),
+			 0);
+	assert_int_equal(sz_store_finish(scratch->store, first, "interrupted", &err), 0);
+	assert_int_equal(sz_store_finish(scratch->store, other, "interrupted", &err), 0);
+	assert_int_equal(sz_store_resume(scratch->store, OPTIONS, &resumed, &sweep, &err), 0);
+	assert_int_equal(resumed, first);
 	sz_sweep_fini(&sweep);
 }
 
@@ -261,6 +283,7 @@ static void secrets_are_not_stored(void **state)
 	snprintf(sweep.url, sizeof(sweep.url), "http://127.0.0.1:1/a?key=hunter2&b=1");
 	snprintf(sweep.setting[0].failure, sizeof(sweep.setting[0].failure),
 		 "it said: bad TOKEN=hunter2");
+	sweep.setting[0].failed_starts = 1;
 	scratch_open(scratch);
 	assert_int_equal(sz_store_begin(scratch->store, &sweep, options, &run_id, &err), 0);
 	assert_int_equal(sz_store_update(scratch->store, run_id, &sweep, &err), 0);
@@ -280,6 +303,7 @@ int main(void)
 		cmocka_unit_test(no_member_is_forgotten),
 		SCRATCH_TEST(settings_are_known_by_their_workers),
 		SCRATCH_TEST(only_what_is_unfinished_is_resumed),
+		SCRATCH_TEST(a_newer_run_of_another_service_is_passed_over),
 		SCRATCH_TEST(another_run_is_told_by_what_differs),
 		SCRATCH_TEST(secrets_are_not_stored),
 	};
