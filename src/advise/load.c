@@ -13,8 +13,9 @@
 /* A window must hold several times the latency, or its ends decide. */
 #define WINDOW_LATENCIES 3
 
-__attribute__((format(printf, 2, 3))) static void distrust(struct sz_load_judgement *judgement,
-							   const char *fmt, ...)
+#define distrust sz_load_distrust /* said often here */
+
+void sz_load_distrust(struct sz_load_judgement *judgement, const char *fmt, ...)
 {
 	if (judgement->count == SZ_LOAD_REASONS_MAX)
 		return;
@@ -38,7 +39,7 @@ double sz_load_client_cores(const struct sz_load_config *config,
 		busy_ns += result->rounds[i].slowest_ns;
 	if (config->arrivals != SZ_ARRIVALS_BURST || busy_ns == 0)
 		busy_ns = result->duration_ns;
-	return (double)result->client_cpu_ns / (double)busy_ns;
+	return (double)result->busiest_cpu_ns / (double)busy_ns;
 }
 
 static void judge_client(const struct sz_load_config *config, const struct sz_load_result *result,
@@ -70,6 +71,16 @@ static void judge_connections(const struct sz_load_config *config,
 			 sz_format_duration(slowest, (double)result->connect.max_ns));
 }
 
+bool sz_load_is_late(const struct sz_load_result *result, double *late_ns)
+{
+	if (result->scheduled == 0)
+		return false;
+	double gap_ns = (double)result->duration_ns / (double)result->scheduled;
+	/* Of few calls it is the latest: a gate must not be blind for a short run. */
+	*late_ns = sz_hist_quantile_ns(&result->lateness, 0.99);
+	return *late_ns > fmax(SZ_LOAD_LATE_NS, 0.1 * gap_ns);
+}
+
 /* Of an open loop: was asked for what was meant to be asked for, in time? */
 static void judge_rate(const struct sz_load_config *config, const struct sz_load_result *result,
 		       struct sz_load_judgement *judgement)
@@ -86,10 +97,8 @@ static void judge_rate(const struct sz_load_config *config, const struct sz_load
 			 "client "
 			 "free in time (more --clients, or the service is beyond its capacity)",
 			 offered * 100);
-	double gap_ns = (double)result->duration_ns / scheduled;
-	/* Of few calls it is the latest: a gate must not be blind for a short run. */
-	double late_ns = sz_hist_quantile_ns(&result->lateness, 0.99);
-	if (late_ns > fmax(SZ_LOAD_LATE_NS, 0.1 * gap_ns))
+	double late_ns;
+	if (sz_load_is_late(result, &late_ns))
 		distrust(judgement,
 			 "this program itself sent 1 %% of the calls more than %s late: it may be "
 			 "the limit, not the service",

@@ -18,6 +18,10 @@ struct sz_load_judgement {
 void sz_load_judge(const struct sz_load_config *config, const struct sz_load_result *result,
 		   struct sz_load_judgement *judgement);
 
+/* Another reason. */
+__attribute__((format(printf, 2, 3))) void sz_load_distrust(struct sz_load_judgement *judgement,
+							    const char *fmt, ...);
+
 /* Nobody answered well, or not any more at the end. */
 bool sz_load_has_failed(const struct sz_load_result *result);
 
@@ -33,5 +37,6 @@ double sz_load_client_cores(const struct sz_load_config *config,
 /* An open loop that is itself later than this with its p99, or than a tenth of
  * the mean gap when that is more, asks for something else than it was told to. */
 #define SZ_LOAD_LATE_NS 1e6
+bool sz_load_is_late(const struct sz_load_result *result, double *late_ns);
 
 #endif

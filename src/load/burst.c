@@ -161,13 +161,12 @@ static struct sz_load_spread spread_of(uint64_t *values_ns, size_t count)
 	};
 }
 
-void sz_burst_spreads(struct sz_load *load)
+void sz_burst_spreads(struct sz_load_result *result, uint64_t sorted_ns[SZ_LOAD_ROUNDS_MAX])
 {
-	struct sz_load_result *result = &load->result;
 	for (size_t i = 0; i < result->round_count; i++)
-		load->sorted_ns[i] = result->rounds[i].slowest_ttfb_ns;
-	result->slowest_ttfb = spread_of(load->sorted_ns, result->round_count);
+		sorted_ns[i] = result->rounds[i].slowest_ttfb_ns;
+	result->slowest_ttfb = spread_of(sorted_ns, result->round_count);
 	for (size_t i = 0; i < result->round_count; i++)
-		load->sorted_ns[i] = result->rounds[i].slowest_ns;
-	result->slowest = spread_of(load->sorted_ns, result->round_count);
+		sorted_ns[i] = result->rounds[i].slowest_ns;
+	result->slowest = spread_of(sorted_ns, result->round_count);
 }
