@@ -25,6 +25,44 @@ void sz_load_distrust(struct sz_load_judgement *judgement, const char *fmt, ...)
 	va_end(args);
 }
 
+__attribute__((format(printf, 2, 3))) static void note(struct sz_load_judgement *judgement,
+						       const char *fmt, ...)
+{
+	if (judgement->note_count == SZ_LOAD_REASONS_MAX)
+		return;
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(judgement->notes[judgement->note_count++], sizeof(judgement->notes[0]), fmt,
+		  args);
+	va_end(args);
+}
+
+double sz_load_concurrency_ratio(const struct sz_load_config *config,
+				 const struct sz_load_result *result)
+{
+	double waited_ns = 0;
+	for (unsigned i = 0; i < SZ_OUTCOME_COUNT; i++)
+		waited_ns += result->latency[i].sum_ns;
+	return waited_ns / (double)result->duration_ns / config->clients;
+}
+
+/* What was sent shortly before the end is waited for beyond it, and what came
+ * before the start is not of the window: both ends blur by a latency. */
+static void judge_concurrency(const struct sz_load_config *config,
+			      const struct sz_load_result *result,
+			      struct sz_load_judgement *judgement)
+{
+	static const char what[] = "on average %.1f of %u clients had a request in flight; the "
+				   "others connected or waited after a failure";
+	double ratio = sz_load_concurrency_ratio(config, result);
+	if (config->arrivals != SZ_ARRIVALS_CLOSED || config->reconnect_every || !result->sent)
+		return;
+	if (ratio < SZ_LOAD_CONCURRENCY_LEAST)
+		distrust(judgement, what, ratio * config->clients, config->clients);
+	else if (ratio < SZ_LOAD_CONCURRENCY_NOTED)
+		note(judgement, what, ratio * config->clients, config->clients);
+}
+
 bool sz_load_has_failed(const struct sz_load_result *result)
 {
 	bool none = result->attempts && result->outcomes[SZ_OUTCOME_OK] == 0;
@@ -144,12 +182,13 @@ static void judge_failures(const struct sz_load_result *result, struct sz_load_j
 void sz_load_judge(const struct sz_load_config *config, const struct sz_load_result *result,
 		   struct sz_load_judgement *judgement)
 {
-	judgement->count = 0;
+	judgement->count = judgement->note_count = 0;
 	judge_client(config, result, judgement);
 	judge_connections(config, result, judgement);
 	judge_rate(config, result, judgement);
 	judge_window(config, result, judgement);
 	judge_failures(result, judgement);
+	judge_concurrency(config, result, judgement);
 	if (result->rounds_failed)
 		distrust(judgement,
 			 "in %zu of %zu rounds a call failed: how long the slowest takes is only a "

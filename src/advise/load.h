@@ -12,6 +12,8 @@
 struct sz_load_judgement {
 	char reasons[SZ_LOAD_REASONS_MAX][240]; /* why not */
 	size_t count;                           /* 0: they can */
+	char notes[SZ_LOAD_REASONS_MAX][240];   /* what to know though they can */
+	size_t note_count;
 };
 
 /* Pure. The result must be of a window that has opened. */
@@ -30,6 +32,14 @@ bool sz_load_has_failed(const struct sz_load_result *result);
 double sz_load_client_cores(const struct sz_load_config *config,
 			    const struct sz_load_result *result);
 #define SZ_LOAD_CLIENT_CORES_MOST 0.8
+
+/* Requests in flight over time, over the clients: of a closed loop that keeps its
+ * connections 1, but for the time between an answer and the next request. Below
+ * the first it is noted, below the second not to be trusted. */
+double sz_load_concurrency_ratio(const struct sz_load_config *config,
+				 const struct sz_load_result *result);
+#define SZ_LOAD_CONCURRENCY_NOTED 0.99
+#define SZ_LOAD_CONCURRENCY_LEAST 0.90
 
 /* More failures than that, and what is told of the rest tells little. */
 #define SZ_LOAD_FAILED_MOST 0.01

@@ -103,11 +103,15 @@ static const char *const load_examples[] = {
 	"sizeup serve --port 8000 & sleep 1; sizeup load --file examples/native/load.yaml; kill $!",
 	"sizeup serve --port 8000 & sleep 1; sizeup load --rate 200 --arrivals poisson --duration "
 	"3s 'http://127.0.0.1:8000/io?ms=20'; kill $!",
+	"sizeup serve --port 8000 & sleep 1; sizeup load --duration 3s 'http://127.0.0.1:8000/ "
+	"weight=9' 'http://127.0.0.1:8000/io?ms=20'; kill $!",
+	"sizeup serve --port 8000 & sleep 1; sizeup load --har examples/native/page.har --rounds "
+	"10 "
+	"http://127.0.0.1:8000; kill $!",
 	"sizeup serve --port 8000 & server=$!; sleep 1; for i in 1 2; do sizeup load --shard $i/2 "
-	"--start-at "
-	"$(($(date +%s) + 2)) --duration 3s --out /tmp/shard-$i.json http://127.0.0.1:8000/ & "
-	"shards=\"$shards $!\"; done; wait $shards; sizeup merge /tmp/shard-[12].json; kill "
-	"$server",
+	"--start-at $(($(date +%s) + 2)) --duration 3s --out /tmp/shard-$i.json "
+	"http://127.0.0.1:8000/ & shards=\"$shards $!\"; done; wait $shards; sizeup merge "
+	"/tmp/shard-[12].json; kill $server",
 	NULL,
 };
 
@@ -162,6 +166,29 @@ static int fill_config(const struct load_options *options, const struct sz_parse
 		       err) < 0)
 		return -1;
 	return fill_burst(options, config, err);
+}
+
+/* The line of a terminal while a loop goes on; asked at every poll. */
+struct live {
+	uint64_t start_ns, duration_ns;
+};
+
+static bool tell_live(void *arg, uint64_t ok)
+{
+	const struct live *live = arg;
+	double now_s = sz_ns_to_s(sz_now_ns() - live->start_ns);
+	fprintf(stderr, "\r\033[K  %.0f of %.0f s, %llu good answers, %.0f req/s", now_s,
+		sz_ns_to_s(live->duration_ns), (unsigned long long)ok, (double)ok / now_s);
+	return true;
+}
+
+static void start_live(void *arg, enum sz_edge edge)
+{
+	struct live *live = arg;
+	if (edge == SZ_EDGE_START)
+		live->start_ns = sz_now_ns();
+	else
+		fputs("\r\033[K", stderr);
 }
 
 static struct sz_load_span span_of(const struct load_options *options,
@@ -296,10 +323,16 @@ static int load_and_show(const struct load_options *options, const struct sz_loa
 {
 	struct sz_wall wall = sz_wall_read();
 	struct sz_load_span span = span_of(options, whole);
+	struct live live = {.duration_ns = options->duration_ns};
 	struct sz_load_config part;
 	struct sz_load *load = NULL;
 	sz_autofree char *path = NULL;
 	sz_autofree struct sz_shard_run *run = calloc(1, sizeof(*run));
+	if (isatty(STDERR_FILENO) && whole->arrivals != SZ_ARRIVALS_BURST) {
+		span.precise_enough = tell_live;
+		span.at_edge = start_live;
+		span.arg = &live;
+	}
 	if (!run)
 		return sz_err_nomem(err);
 	if (fill_run(options, whole, run, err) < 0 ||

@@ -159,12 +159,21 @@ static json_t *client(const struct sz_load_report *report)
 						     : SZ_NAN));
 }
 
-static json_t *reasons(const struct sz_load_report *report)
+static json_t *texts(const char (*list)[240], size_t count)
 {
 	json_t *array = json_array();
-	for (size_t i = 0; i < report->judgement->count; i++)
-		json_array_append_new(array, json_string(report->judgement->reasons[i]));
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, json_string(list[i]));
 	return array;
+}
+
+/* Every interval, those without an answer too. */
+static json_t *series(const struct sz_load_series *series)
+{
+	json_t *ok = json_array();
+	for (size_t i = 0; i < series->count; i++)
+		json_array_append_new(ok, json_integer((json_int_t)series->ok[i]));
+	return json_pack("{s:f, s:o}", "interval_s", sz_ns_to_s(series->interval_ns), "ok", ok);
 }
 
 static json_t *open_loop(const struct sz_load_report *report)
@@ -264,9 +273,15 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 						   ? SZ_NAN
 						   : sz_ns_to_ms(result->longest_gap_ns)));
 	json_object_set_new(document, "connections", connections(report));
+	json_object_set_new(document, "concurrency_ratio",
+			    sz_json_number(sz_load_concurrency_ratio(report->config, result)));
 	json_object_set_new(document, "client", client(report));
 	json_object_set_new(document, "shards", shards(report));
 	json_object_set_new(document, "trustworthy", json_boolean(report->judgement->count == 0));
-	json_object_set_new(document, "reasons", reasons(report));
+	json_object_set_new(document, "reasons",
+			    texts(report->judgement->reasons, report->judgement->count));
+	json_object_set_new(document, "notes",
+			    texts(report->judgement->notes, report->judgement->note_count));
+	json_object_set_new(document, "series", series(&result->series));
 	sz_json_write(document, out);
 }

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 
-enum { COLUMNS = 88, INDENT = 14 };
+enum { COLUMNS = 88, INDENT = 14, SHARDS_NAMED = 16 };
 
 static bool in_bursts(const struct sz_load_report *report)
 {
@@ -209,6 +209,13 @@ static void put_client(struct sz_buf *out, const struct sz_load_report *report)
 		      (double)result->epoll_waits / (double)(result->sent ? result->sent : 1));
 }
 
+static void put_wrapped(struct sz_buf *out, const char *label, const char *text)
+{
+	put_label(out, label);
+	sz_buf_wrap(out, text, INDENT, COLUMNS);
+	sz_buf_puts(out, "\n");
+}
+
 static size_t count_hosts(const struct sz_load_report *report)
 {
 	size_t hosts = 0;
@@ -229,19 +236,20 @@ static void put_shards(struct sz_buf *out, const struct sz_load_report *report)
 	const struct sz_shard_run *first = count ? report->runs[0] : NULL;
 	if (count == 0)
 		return;
-	put_label(out, count > 1 ? "Shards" : "Shard");
 	if (count == 1) {
+		put_label(out, "Shard");
 		sz_buf_printf(out, "%u of %u, on %s\n", first->shard.number, first->shard.of,
 			      first->host);
 		return;
 	}
 	sz_buf_printf(&names, "%zu from %zu host%s, %.1f %% of the time together:", count, hosts,
 		      hosts == 1 ? "" : "s", sz_merge_common_ratio(report->runs, count) * 100);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && i < SHARDS_NAMED; i++)
 		sz_buf_printf(&names, " %u %s%s", report->runs[i]->shard.number,
 			      report->runs[i]->host, i + 1 < count ? "," : "");
-	sz_buf_wrap(out, sz_buf_text(&names), INDENT, COLUMNS);
-	sz_buf_puts(out, "\n");
+	if (count > SHARDS_NAMED)
+		sz_buf_puts(&names, " …");
+	put_wrapped(out, "Shards", sz_buf_text(&names));
 }
 
 void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out)
@@ -280,9 +288,8 @@ void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out
 		put_gap(out, report);
 	put_client(out, report);
 	put_parts(out, report);
-	for (size_t i = 0; i < report->judgement->count; i++) {
-		put_label(out, "Beware");
-		sz_buf_wrap(out, report->judgement->reasons[i], INDENT, COLUMNS);
-		sz_buf_puts(out, "\n");
-	}
+	for (size_t i = 0; i < report->judgement->note_count; i++)
+		put_wrapped(out, "Note", report->judgement->notes[i]);
+	for (size_t i = 0; i < report->judgement->count; i++)
+		put_wrapped(out, "Beware", report->judgement->reasons[i]);
 }
