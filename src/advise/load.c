@@ -109,16 +109,6 @@ static void judge_connections(const struct sz_load_config *config,
 			 sz_format_duration(slowest, (double)result->connect.max_ns));
 }
 
-bool sz_load_is_late(const struct sz_load_result *result, double *late_ns)
-{
-	if (result->scheduled == 0)
-		return false;
-	double gap_ns = (double)result->duration_ns / (double)result->scheduled;
-	/* Of few calls it is the latest: a gate must not be blind for a short run. */
-	*late_ns = sz_hist_quantile_ns(&result->lateness, 0.99);
-	return *late_ns > fmax(SZ_LOAD_LATE_NS, 0.1 * gap_ns);
-}
-
 /* Of an open loop: was asked for what was meant to be asked for, in time? */
 static void judge_rate(const struct sz_load_config *config, const struct sz_load_result *result,
 		       struct sz_load_judgement *judgement)
@@ -135,12 +125,11 @@ static void judge_rate(const struct sz_load_config *config, const struct sz_load
 			 "client "
 			 "free in time (more --clients, or the service is beyond its capacity)",
 			 offered * 100);
-	double late_ns;
-	if (sz_load_is_late(result, &late_ns))
+	if (sz_load_was_late(result))
 		distrust(judgement,
 			 "this program itself sent 1 %% of the calls more than %s late: it may be "
 			 "the limit, not the service",
-			 sz_format_duration(late, late_ns));
+			 sz_format_duration(late, sz_hist_quantile_ns(&result->lateness, 0.99)));
 }
 
 static void judge_window(const struct sz_load_config *config, const struct sz_load_result *result,

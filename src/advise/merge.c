@@ -158,8 +158,8 @@ static int check_kept_up(struct sz_shard_run *const *runs, size_t count, struct 
 	char late[SZ_UNIT_TEXT];
 	for (size_t i = 0; i < count; i++) {
 		const struct sz_shard_run *run = runs[i];
-		double late_ns;
-		if (sz_load_is_late(&run->result, &late_ns)) {
+		if (sz_load_was_late(&run->result)) {
+			double late_ns = sz_hist_quantile_ns(&run->result.lateness, 0.99);
 			sz_err_set(err, SZ_UNTRUSTED, 0,
 				   WHO " fell behind its schedule: it sent 1 %% of its calls more "
 				       "than %s late, as its machine was too busy",
