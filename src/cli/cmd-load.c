@@ -108,10 +108,10 @@ static const char *const load_examples[] = {
 	"sizeup serve --port 8000 & sleep 1; sizeup load --har examples/native/page.har --rounds "
 	"10 "
 	"http://127.0.0.1:8000; kill $!",
-	"sizeup serve --port 8000 & server=$!; sleep 1; for i in 1 2; do sizeup load --shard $i/2 "
-	"--start-at $(($(date +%s) + 2)) --duration 3s --out /tmp/shard-$i.json "
+	"sizeup serve --port 8000 & server=$!; sleep 1; start=$(($(date +%s) + 2)); for i in 1 2; "
+	"do sizeup load --shard $i/2 --start-at $start --duration 3s --out /tmp/shard-$i.json "
 	"http://127.0.0.1:8000/ & shards=\"$shards $!\"; done; wait $shards; sizeup merge "
-	"/tmp/shard-[12].json; kill $server",
+	"/tmp/shard-1.json /tmp/shard-2.json; kill $server",
 	NULL,
 };
 
@@ -318,29 +318,41 @@ static int finish(const struct load_options *options, const struct sz_load_confi
 	return path ? keep(run, path, err) : show(options, config, run, err);
 }
 
+/* What is to be done, and when; *part is this shard's of it. */
+static int plan(const struct load_options *options, const struct sz_load_config *whole,
+		const struct sz_wall *wall, struct sz_shard_run *run, struct sz_load_config *part,
+		struct sz_load_span *span, struct sz_err *err)
+{
+	*span = span_of(options, whole);
+	if (fill_run(options, whole, run, err) < 0 ||
+	    sz_shard_config(&run->shard, whole, part, err) < 0)
+		return -1;
+	if (!options->start_at)
+		return 0;
+	return sz_start_on_clock(run->start_at_ns, wall, &span->start_ns, err);
+}
+
 static int load_and_show(const struct load_options *options, const struct sz_load_config *whole,
 			 struct sz_err *err)
 {
 	struct sz_wall wall = sz_wall_read();
-	struct sz_load_span span = span_of(options, whole);
 	struct live live = {.duration_ns = options->duration_ns};
 	struct sz_load_config part;
+	struct sz_load_span span;
 	struct sz_load *load = NULL;
-	sz_autofree char *path = NULL;
 	sz_autofree struct sz_shard_run *run = calloc(1, sizeof(*run));
+	if (!run)
+		return sz_err_nomem(err);
+	if (plan(options, whole, &wall, run, &part, &span, err) < 0)
+		return -1;
+	sz_autofree char *path = NULL;
+	if (options->out && name_file(options, &run->shard, &path, err) < 0)
+		return -1;
 	if (isatty(STDERR_FILENO) && whole->arrivals != SZ_ARRIVALS_BURST) {
 		span.precise_enough = tell_live;
 		span.at_edge = start_live;
 		span.arg = &live;
 	}
-	if (!run)
-		return sz_err_nomem(err);
-	if (fill_run(options, whole, run, err) < 0 ||
-	    sz_shard_config(&run->shard, whole, &part, err) < 0 ||
-	    (options->out && name_file(options, &run->shard, &path, err) < 0) ||
-	    (options->start_at &&
-	     sz_start_on_clock(run->start_at_ns, &wall, &span.start_ns, err) < 0))
-		return -1;
 	int status = sz_load_new(&part, &load, err);
 	if (status == 0)
 		status = measure(load, &span, &run->result, err);

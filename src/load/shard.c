@@ -86,7 +86,7 @@ static int nobody_says(struct sz_err *err)
 static int take_said(const struct launcher *launcher, const char *rank, const char *size,
 		     struct sz_shard *shard, struct sz_err *err)
 {
-	struct sz_shard found;
+	struct sz_shard found = {0};
 	bool are_numbers = scan_number(rank, strlen(rank), &found.number) &&
 			   scan_number(size, strlen(size), &found.of);
 	found.number++;
