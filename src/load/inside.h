@@ -229,6 +229,9 @@ void sz_abort_begin(struct sz_load *load, uint64_t now_ns);
 /* Should it end now? Then the result says why. To be asked again and again. */
 bool sz_abort_check(struct sz_load *load, uint64_t now_ns);
 
+/* An idle machine may wake that late. */
+#define SZ_LOAD_WAKE_NS UINT64_C(20000000)
+
 /* burst.c */
 
 /* Whole rounds, uncounted, until least_ns have passed. */

@@ -176,7 +176,7 @@ static uint64_t later_ns(uint64_t a_ns, uint64_t b_ns)
  * may be connecting meanwhile. */
 static int wait_for_start(struct sz_load *load, struct sz_err *err)
 {
-	uint64_t before_ns = in_bursts(load) ? 0 : load->config.warmup_ns;
+	uint64_t before_ns = in_bursts(load) ? 0 : load->config.warmup_ns + SZ_LOAD_WAKE_NS;
 	if (load->span->start_ns <= sz_now_ns() + before_ns)
 		return 0;
 	sz_load_begin_stage(load, SZ_STAGE_DRAINING, load->span->start_ns - before_ns, UINT64_MAX);

@@ -215,7 +215,7 @@ enum sz_abort {
 #define SZ_ABORT_DEAD_COUNT 5
 
 struct sz_load_result {
-	uint64_t began_ns;    /* t0 */
+	uint64_t began_ns;    /* t0; in bursts when the first round was due */
 	uint64_t duration_ns; /* t1 - t0 */
 	bool interrupted;     /* a stop was requested; t1 is when */
 	enum sz_abort aborted;
