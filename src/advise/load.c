@@ -13,8 +13,9 @@
 /* A window must hold several times the latency, or its ends decide. */
 #define WINDOW_LATENCIES 3
 
-__attribute__((format(printf, 2, 3))) static void distrust(struct sz_load_judgement *judgement,
-							   const char *fmt, ...)
+#define distrust sz_load_distrust /* said often here */
+
+void sz_load_distrust(struct sz_load_judgement *judgement, const char *fmt, ...)
 {
 	if (judgement->count == SZ_LOAD_REASONS_MAX)
 		return;
@@ -76,7 +77,7 @@ double sz_load_client_cores(const struct sz_load_config *config,
 		busy_ns += result->rounds[i].slowest_ns;
 	if (config->arrivals != SZ_ARRIVALS_BURST || busy_ns == 0)
 		busy_ns = result->duration_ns;
-	return (double)result->client_cpu_ns / (double)busy_ns;
+	return (double)result->busiest_cpu_ns / (double)busy_ns;
 }
 
 static void judge_client(const struct sz_load_config *config, const struct sz_load_result *result,

@@ -20,6 +20,10 @@ struct sz_load_judgement {
 void sz_load_judge(const struct sz_load_config *config, const struct sz_load_result *result,
 		   struct sz_load_judgement *judgement);
 
+/* Another reason. */
+__attribute__((format(printf, 2, 3))) void sz_load_distrust(struct sz_load_judgement *judgement,
+							    const char *fmt, ...);
+
 /* Nobody answered well, or not any more at the end. */
 bool sz_load_has_failed(const struct sz_load_result *result);
 

@@ -47,6 +47,15 @@ int sz_cli_fill_expected(const char *text, struct sz_load_config *config, struct
 	return sz_err_wrap(err, "--expect-body");
 }
 
+int sz_cli_load_exit(const struct sz_load_report *report)
+{
+	if (report->result->interrupted)
+		return SZ_INTERRUPTED;
+	if (sz_load_has_failed(report->result))
+		return SZ_MACHINE;
+	return report->judgement->count ? SZ_UNTRUSTED : SZ_OK;
+}
+
 int sz_cli_sweep_exit(const struct sz_sweep *sweep)
 {
 	static const int codes[] = {

@@ -14,6 +14,7 @@
 #include "base/opt.h"
 #include "net/url.h"
 #include "record/record.h"
+#include "report/report.h"
 #include "study/study.h"
 
 struct sz_cli_command {
@@ -23,7 +24,8 @@ struct sz_cli_command {
 	int (*run)(const struct sz_command *spec, char **argv, struct sz_err *err);
 };
 
-extern const struct sz_cli_command sz_cmd_demo, sz_cmd_sweep, sz_cmd_load, sz_cmd_serve;
+extern const struct sz_cli_command sz_cmd_demo, sz_cmd_sweep, sz_cmd_load, sz_cmd_merge,
+	sz_cmd_serve;
 
 /* How this program was called: what a shell needs to call it again. */
 extern const char *sz_cli_program;
@@ -165,6 +167,9 @@ int sz_cli_fill_service(const struct sz_cli_service *service, struct sz_sweep_co
 
 /* What a sweep would do, in a line. */
 void sz_cli_plan(const struct sz_sweep_config *config, struct sz_buf *out);
+
+/* Exit status of a finished load. */
+int sz_cli_load_exit(const struct sz_load_report *report);
 
 /* Exit status of a finished sweep. */
 int sz_cli_sweep_exit(const struct sz_sweep *sweep);

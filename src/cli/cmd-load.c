@@ -2,8 +2,11 @@
  *
  * `sizeup load`: the load generator alone.
  */
+#include <errno.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -11,7 +14,8 @@
 #include "base/stop.h"
 #include "cli/cli.h"
 #include "load/load.h"
-#include "report/report.h"
+#include "load/shard.h"
+#include "target/target.h"
 
 #define URLS_MAX 64
 #define ROUNDS_MOST_NS (24 * 3600 * SZ_NS_PER_S) /* their number ends them */
@@ -19,7 +23,7 @@
 struct load_options {
 	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;
 	uint64_t burst, rounds, users, every_ns, seed;
-	const char *rate, *expect_body;
+	const char *rate, *expect_body, *shard, *start_at, *out;
 	int connect, arrivals, late;
 	struct sz_cli_request request;
 	bool json;
@@ -32,8 +36,9 @@ static const char *const late_choices[] = {"send", "drop", NULL};
 #define AT(member) SZ_OPT_AT(struct load_options, member)
 
 static const struct sz_opt load_options[] = {
-	{"clients", SZ_OPT_COUNT, AT(clients), .arg = "N", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
-	 .fallback = "50", .help = "clients, each with one connection and one request in flight"},
+	{"clients", SZ_OPT_COUNT, AT(clients), .arg = "N", .min = 1,
+	 .max = (uint64_t)SZ_LOAD_CLIENTS_MAX * SZ_SHARDS_MAX, .fallback = "50",
+	 .help = "clients, each with one connection and one request in flight"},
 	{"duration", SZ_OPT_DURATION, AT(duration_ns), .arg = "TIME", .min = 10 * SZ_NS_PER_MS,
 	 .max = 24 * 3600 * SZ_NS_PER_S, .fallback = "10s", .help = "length of the window"},
 	{"warmup", SZ_OPT_DURATION, AT(warmup_ns), .arg = "TIME", .max = 600 * SZ_NS_PER_S,
@@ -70,6 +75,15 @@ static const struct sz_opt load_options[] = {
 	 .max = 3600 * SZ_NS_PER_S,
 	 .help = "from the start of a round to that of the next; without it the next starts "
 		 "200 ms after the slowest answer"},
+	{"shard", SZ_OPT_TEXT, AT(shard), .arg = "I/N",
+	 .help = "do one part of N of this load, from 1/N to N/N; env: the one that Open MPI, "
+		 "PMI, Slurm or a Kubernetes Indexed Job (with SIZEUP_SHARDS=N) says"},
+	{"start-at", SZ_OPT_TEXT, AT(start_at), .arg = "TIME",
+	 .help = "open the window then: 2026-07-01T12:00:00Z, or seconds since 1970; clients "
+		 "connect and warm up before"},
+	{"out", SZ_OPT_TEXT, AT(out), .arg = "FILE",
+	 .help = "instead of showing the result keep all of it for sizeup merge; {shard} stands "
+		 "for the shard's number"},
 	{"file", SZ_OPT_FILE, .arg = "PATH",
 	 .help = "a YAML file of options by their names without dashes (clients: 200), and URL as "
 		 "url: http://127.0.0.1:8000/; the command line wins over it; paths in it are "
@@ -94,6 +108,10 @@ static const char *const load_examples[] = {
 	"sizeup serve --port 8000 & sleep 1; sizeup load --har examples/native/page.har --rounds "
 	"10 "
 	"http://127.0.0.1:8000; kill $!",
+	"sizeup serve --port 8000 & server=$!; sleep 1; start=$(($(date +%s) + 2)); for i in 1 2; "
+	"do sizeup load --shard $i/2 --start-at $start --duration 3s --out /tmp/shard-$i.json "
+	"http://127.0.0.1:8000/ & shards=\"$shards $!\"; done; wait $shards; sizeup merge "
+	"/tmp/shard-1.json /tmp/shard-2.json; kill $server",
 	NULL,
 };
 
@@ -190,66 +208,156 @@ static int measure(struct sz_load *load, const struct sz_load_span *span,
 	return sz_load_window(load, span, result, err);
 }
 
-static int exit_status(const struct sz_load_report *report)
-{
-	if (report->result->interrupted)
-		return SZ_INTERRUPTED;
-	if (sz_load_has_failed(report->result))
-		return SZ_MACHINE;
-	return report->judgement->count ? SZ_UNTRUSTED : SZ_OK;
-}
-
-static void name_target(const struct sz_load_config *config, struct sz_load_report *report)
+static void name_target(const struct sz_load_config *config, char url[SZ_SHARD_TEXT])
 {
 	const struct sz_requests *requests = config->requests;
 	char host[272];
-	int len =
-		snprintf(report->url, sizeof(report->url), "%s://%s%.200s",
-			 config->url.tls ? "https" : "http", sz_url_host_header(&config->url, host),
-			 requests->count == 1 ? requests->items[0].target : "");
+	int len = snprintf(url, SZ_SHARD_TEXT, "%s://%s%.200s", config->url.tls ? "https" : "http",
+			   sz_url_host_header(&config->url, host),
+			   requests->count == 1 ? requests->items[0].target : "");
 	if (requests->count > 1)
-		snprintf(report->url + len, sizeof(report->url) - (size_t)len, " (%zu requests)",
+		snprintf(url + len, SZ_SHARD_TEXT - (size_t)len, " (%zu requests)",
 			 requests->count);
 }
 
+/* What is asked of all shards together, and which of them this is. */
+static int fill_run(const struct load_options *options, const struct sz_load_config *config,
+		    struct sz_shard_run *run, struct sz_err *err)
+{
+	bool bursts = config->arrivals == SZ_ARRIVALS_BURST;
+	run->shard = SZ_SHARD_WHOLE;
+	run->config = *config;
+	run->duration_ns = bursts ? 0 : options->duration_ns;
+	run->rounds = bursts ? options->rounds : 0;
+	name_target(config, run->url);
+	sz_shard_run_describe(run);
+	if (options->shard && sz_shard_parse(options->shard, getenv, &run->shard, err) < 0)
+		return -1;
+	return options->start_at ? sz_start_parse(options->start_at, &run->start_at_ns, err) : 0;
+}
+
+/* A path that can be written once the load is over: that would be late to find out. */
+static int check_directory(const char *path, struct sz_err *err)
+{
+	sz_autofree char *copy = strdup(path);
+	if (!copy)
+		return sz_err_nomem(err);
+	const char *directory = dirname(copy);
+	if (access(directory, W_OK | X_OK) == 0)
+		return 0;
+	sz_err_set(err, SZ_USAGE, errno, "--out: cannot write to %.200s", directory);
+	return sz_err_hint(err, "mkdir -p it, or give another path");
+}
+
+/* Shards that have one command line must not have one file. */
+static int name_file(const struct load_options *options, const struct sz_shard *shard, char **path,
+		     struct sz_err *err)
+{
+	struct sz_binding binding = {.name = "shard"};
+	bool is_said = options->shard && strcmp(options->shard, "env") == 0;
+	if (options->json) {
+		sz_err_set(err, SZ_USAGE, 0, "--out and --json exclude each other");
+		return sz_err_hint(err, "sizeup merge --json FILE shows what --out kept");
+	}
+	if (is_said && !sz_template_uses(options->out, "shard")) {
+		sz_err_set(err, SZ_USAGE, 0, "--out: all shards would write to %.200s",
+			   options->out);
+		return sz_err_hint(err, "put {shard} into the name: --out 'shard-{shard}.json'");
+	}
+	snprintf(binding.value, sizeof(binding.value), "%u", shard->number);
+	if (sz_template_expand(options->out, &binding, 1, path, err) < 0)
+		return sz_err_wrap(err, "--out");
+	return check_directory(*path, err);
+}
+
+/* Who merges judges: a launcher that sees one shard end with another status would
+ * end those that are still at it. */
+static int keep(const struct sz_shard_run *run, const char *path, struct sz_err *err)
+{
+	const struct sz_load_result *result = &run->result;
+	if (sz_shard_run_save(run, path, err) < 0)
+		return -1;
+	fprintf(stderr, "sizeup: shard %u of %u on %s: %llu requests sent, kept in %s\n",
+		run->shard.number, run->shard.of, run->host, (unsigned long long)result->sent,
+		path);
+	if (result->interrupted)
+		return SZ_INTERRUPTED;
+	return sz_load_has_failed(result) ? SZ_MACHINE : SZ_OK;
+}
+
 static int show(const struct load_options *options, const struct sz_load_config *config,
-		const struct sz_load_result *result, struct sz_err *err)
+		struct sz_shard_run *run, struct sz_err *err)
 {
 	sz_autobuf struct sz_buf view = {0};
 	struct sz_load_judgement judgement;
 	struct sz_load_report report = {.judgement = &judgement,
 					.config = config,
-					.result = result};
-	name_target(config, &report);
-	if (result->duration_ns == 0)
-		return sz_err_set(err, SZ_INTERRUPTED, 0, "interrupted before the window opened");
-	sz_load_judge(config, result, &judgement);
+					.result = &run->result,
+					.runs = &run,
+					.run_count = options->shard ? 1 : 0};
+	snprintf(report.url, sizeof(report.url), "%s", run->url);
+	sz_load_judge(config, &run->result, &judgement);
 	if (options->json)
 		sz_report_load_json(&report, &view);
 	else
 		sz_report_load_text(&report, &view);
-	return sz_cli_print(&view, err) < 0 ? -1 : exit_status(&report);
+	return sz_cli_print(&view, err) < 0 ? -1 : sz_cli_load_exit(&report);
 }
 
-static int load_and_show(const struct load_options *options, const struct sz_load_config *config,
+/* Of a finished load; config is what this shard did. */
+static int finish(const struct load_options *options, const struct sz_load_config *config,
+		  struct sz_wall *wall, struct sz_shard_run *run, const char *path,
+		  struct sz_err *err)
+{
+	const struct sz_wall now = sz_wall_read();
+	if (run->result.duration_ns == 0)
+		return sz_err_set(err, SZ_INTERRUPTED, 0, "interrupted before the window opened");
+	sz_wall_look_again(wall, &now);
+	run->began_ns = (int64_t)run->result.began_ns + wall->ahead_ns;
+	run->clock_error_ns = wall->error_ns;
+	return path ? keep(run, path, err) : show(options, config, run, err);
+}
+
+/* What is to be done, and when; *part is this shard's of it. */
+static int plan(const struct load_options *options, const struct sz_load_config *whole,
+		const struct sz_wall *wall, struct sz_shard_run *run, struct sz_load_config *part,
+		struct sz_load_span *span, struct sz_err *err)
+{
+	*span = span_of(options, whole);
+	if (fill_run(options, whole, run, err) < 0 ||
+	    sz_shard_config(&run->shard, whole, part, err) < 0)
+		return -1;
+	if (!options->start_at)
+		return 0;
+	return sz_start_on_clock(run->start_at_ns, wall, &span->start_ns, err);
+}
+
+static int load_and_show(const struct load_options *options, const struct sz_load_config *whole,
 			 struct sz_err *err)
 {
-	struct sz_load_span span = span_of(options, config);
+	struct sz_wall wall = sz_wall_read();
 	struct live live = {.duration_ns = options->duration_ns};
+	struct sz_load_config part;
+	struct sz_load_span span;
 	struct sz_load *load = NULL;
-	if (isatty(STDERR_FILENO) && config->arrivals != SZ_ARRIVALS_BURST) {
+	sz_autofree struct sz_shard_run *run = calloc(1, sizeof(*run));
+	if (!run)
+		return sz_err_nomem(err);
+	if (plan(options, whole, &wall, run, &part, &span, err) < 0)
+		return -1;
+	sz_autofree char *path = NULL;
+	if (options->out && name_file(options, &run->shard, &path, err) < 0)
+		return -1;
+	if (isatty(STDERR_FILENO) && whole->arrivals != SZ_ARRIVALS_BURST) {
 		span.precise_enough = tell_live;
 		span.at_edge = start_live;
 		span.arg = &live;
 	}
-	sz_autofree struct sz_load_result *result = calloc(1, sizeof(*result));
-	if (!result)
-		return sz_err_nomem(err);
-	int status = sz_load_new(config, &load, err);
+	int status = sz_load_new(&part, &load, err);
 	if (status == 0)
-		status = measure(load, &span, result, err);
+		status = measure(load, &span, &run->result, err);
 	if (status == 0)
-		status = show(options, config, result, err);
+		status = finish(options, &part, &wall, run, path, err);
 	sz_load_free(load);
 	return status;
 }
@@ -283,10 +391,12 @@ const struct sz_cli_command sz_cmd_load = {
 			 "of a round takes. Or an open loop (--rate): calls come when they are "
 			 "due, whatever becomes of the others. Every request has exactly "
 			 "one outcome; latency is of good responses only. A run is aborted when "
-			 "most requests fail or the service is gone. Exit status: 0 answered, 2 "
+			 "most requests fail or the service is gone. Several machines can "
+			 "each do a shard of one load; what is asked for is asked of all "
+			 "together. Exit status: 0 answered, 2 "
 			 "the command line is wrong, 3 no request succeeded or the service was "
 			 "gone, 4 the numbers are not trustworthy (more than 1 % failed, for one), "
-			 "130 interrupted.",
+			 "130 interrupted; with --out 0 unless it failed: sizeup merge judges.",
 		 .options = load_options,
 		 .option_count = SZ_ARRAY_LEN(load_options),
 		 .examples = load_examples,

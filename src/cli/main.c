@@ -11,10 +11,7 @@
 #include "cli/cli.h"
 
 static const struct sz_cli_command *const commands[] = {
-	&sz_cmd_demo,
-	&sz_cmd_sweep,
-	&sz_cmd_load,
-	&sz_cmd_serve,
+	&sz_cmd_demo, &sz_cmd_sweep, &sz_cmd_load, &sz_cmd_merge, &sz_cmd_serve,
 };
 
 static const char welcome[] =

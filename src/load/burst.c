@@ -127,11 +127,20 @@ static bool wants_another(const struct sz_load *load)
 	return !load->interrupted && count != load->span->rounds && count < SZ_LOAD_ROUNDS_MAX;
 }
 
+/* Where several load at once their rounds are due at the same instants, however
+ * late each of them wakes. */
+static uint64_t first_start_ns(const struct sz_load *load)
+{
+	uint64_t now_ns = sz_now_ns(), asked_ns = load->span->start_ns;
+	return now_ns - asked_ns < SZ_LOAD_WAKE_NS ? asked_ns : now_ns;
+}
+
 /* No pause follows the last round: the window ends with it. */
 int sz_burst_count(struct sz_load *load, struct sz_err *err)
 {
-	uint64_t first_ns = sz_now_ns();
+	uint64_t first_ns = first_start_ns(load);
 	uint64_t start_ns = first_ns;
+	load->result.began_ns = first_ns;
 	sz_abort_begin(load, first_ns);
 	do {
 		if (run_round(load, start_ns, true, err) < 0)
@@ -161,13 +170,12 @@ static struct sz_load_spread spread_of(uint64_t *values_ns, size_t count)
 	};
 }
 
-void sz_burst_spreads(struct sz_load *load)
+void sz_burst_spreads(struct sz_load_result *result, uint64_t sorted_ns[SZ_LOAD_ROUNDS_MAX])
 {
-	struct sz_load_result *result = &load->result;
 	for (size_t i = 0; i < result->round_count; i++)
-		load->sorted_ns[i] = result->rounds[i].slowest_ttfb_ns;
-	result->slowest_ttfb = spread_of(load->sorted_ns, result->round_count);
+		sorted_ns[i] = result->rounds[i].slowest_ttfb_ns;
+	result->slowest_ttfb = spread_of(sorted_ns, result->round_count);
 	for (size_t i = 0; i < result->round_count; i++)
-		load->sorted_ns[i] = result->rounds[i].slowest_ns;
-	result->slowest = spread_of(load->sorted_ns, result->round_count);
+		sorted_ns[i] = result->rounds[i].slowest_ns;
+	result->slowest = spread_of(sorted_ns, result->round_count);
 }

@@ -229,6 +229,9 @@ void sz_abort_begin(struct sz_load *load, uint64_t now_ns);
 /* Should it end now? Then the result says why. To be asked again and again. */
 bool sz_abort_check(struct sz_load *load, uint64_t now_ns);
 
+/* An idle machine may wake that late. */
+#define SZ_LOAD_WAKE_NS UINT64_C(20000000)
+
 /* burst.c */
 
 /* Whole rounds, uncounted, until least_ns have passed. */
@@ -243,8 +246,8 @@ int sz_burst_init(struct sz_load *load, struct sz_err *err);
  * one, if any is left. */
 void sz_load_note_call(struct sz_load *load, struct sz_client *client, bool ok, uint64_t now_ns);
 
-/* Fill the result's spreads from its rounds. */
-void sz_burst_spreads(struct sz_load *load);
+/* Fill the result's spreads from its rounds; sorted_ns is scratch. */
+void sz_burst_spreads(struct sz_load_result *result, uint64_t sorted_ns[SZ_LOAD_ROUNDS_MAX]);
 
 /* open.c */
 
@@ -308,6 +311,12 @@ void sz_series_begin(struct sz_load_series *series, uint64_t *start_ns, uint64_t
 
 /* Complete the intervals that have passed. */
 void sz_series_advance(struct sz_load_series *series, uint64_t *start_ns, uint64_t now_ns);
+
+/* Add the complete intervals that both have. */
+void sz_series_add(struct sz_load_series *into, const struct sz_load_series *from);
+
+/* Could the functions above have made it? */
+bool sz_series_is_sound(const struct sz_load_series *series);
 
 /* With what is in the incomplete interval. */
 uint64_t sz_series_sum(const struct sz_load_series *series);

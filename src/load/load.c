@@ -167,15 +167,32 @@ static int warm_up_bursts(struct sz_load *load, struct sz_err *err)
 	return load->answered || load->interrupted ? 0 : sz_load_no_answer_error(load, err);
 }
 
+static uint64_t later_ns(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+/* Nobody sends until what comes before the window has just the time it needs: others
+ * may be connecting meanwhile. */
+static int wait_for_start(struct sz_load *load, struct sz_err *err)
+{
+	uint64_t before_ns = in_bursts(load) ? 0 : load->config.warmup_ns + SZ_LOAD_WAKE_NS;
+	if (load->span->start_ns <= sz_now_ns() + before_ns)
+		return 0;
+	sz_load_begin_stage(load, SZ_STAGE_DRAINING, load->span->start_ns - before_ns, UINT64_MAX);
+	return sz_load_run_stage(load, err);
+}
+
 /* What is in flight since priming goes on into the loop. */
 static int lead_in(struct sz_load *load, struct sz_err *err)
 {
 	if (interrupted(load))
 		return 0;
 	forget_answers(load);
-	uint64_t now_ns = sz_now_ns();
-	sz_load_begin_stage(load, SZ_STAGE_LEAD_IN, now_ns + load->config.warmup_ns,
-			    now_ns + load->config.timeout_ns);
+	uint64_t now_ns = sz_now_ns(), start_ns = load->span->start_ns;
+	sz_load_begin_stage(load, SZ_STAGE_LEAD_IN,
+			    later_ns(start_ns, now_ns + load->config.warmup_ns),
+			    later_ns(start_ns, now_ns + load->config.timeout_ns));
 	if (sz_load_is_open(load))
 		sz_open_begin(load, now_ns);
 	for (unsigned i = 0; i < load->config.clients; i++)
@@ -251,12 +268,12 @@ static int count(struct sz_load *load, const struct sz_load_span *span, struct s
 	at_edge(span, SZ_EDGE_START);
 	uint64_t cpu_ns = sz_thread_cpu_ns();
 	uint64_t waits = sz_loop_waits(load->loop);
+	result->began_ns = t0_ns;
 	result->clients_answered = load->answered;
-	load->span = span;
 	load->completed_ns = t0_ns;
 	sz_series_begin(&result->series, &load->interval_start_ns, t0_ns);
 	int rc = in_bursts(load) ? sz_burst_count(load, err) : run_loop(load, t0_ns, err);
-	result->client_cpu_ns = sz_thread_cpu_ns() - cpu_ns;
+	result->client_cpu_ns = result->busiest_cpu_ns = sz_thread_cpu_ns() - cpu_ns;
 	result->epoll_waits = sz_loop_waits(load->loop) - waits;
 	result->duration_ns = load->finished_ns - t0_ns;
 	result->connections_open_at_end = load->open_now;
@@ -284,7 +301,7 @@ static void fill_totals(struct sz_load *load)
 	result->resumed = load->resumed;
 	result->parts = load->parts;
 	result->part_count = load->part_count;
-	sz_burst_spreads(load);
+	sz_burst_spreads(result, load->sorted_ns);
 	result->uncounted = load->uncounted;
 	load->uncounted = 0;
 }
@@ -301,6 +318,9 @@ int sz_load_window(struct sz_load *load, const struct sz_load_span *span,
 	memset(&load->result, 0, sizeof(load->result));
 	forget_parts(load);
 	load->result.error_ratio = INFINITY;
+	load->span = span;
+	if (wait_for_start(load, err) < 0)
+		return -1;
 	if (!in_bursts(load) && lead_in(load, err) < 0)
 		return -1;
 	if (!interrupted(load)) {

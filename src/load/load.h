@@ -215,6 +215,7 @@ enum sz_abort {
 #define SZ_ABORT_DEAD_COUNT 5
 
 struct sz_load_result {
+	uint64_t began_ns;    /* t0; in bursts when the first round was due */
 	uint64_t duration_ns; /* t1 - t0 */
 	bool interrupted;     /* a stop was requested; t1 is when */
 	enum sz_abort aborted;
@@ -268,6 +269,8 @@ struct sz_load_result {
 	uint64_t server_closed; /* of those: the server closed */
 
 	uint64_t client_cpu_ns;  /* this thread's CPU time in [t0, t1) */
+	uint64_t busiest_cpu_ns; /* the same, but where several results were added: of the thread
+				  * that used most */
 	uint64_t epoll_waits;    /* in [t0, t1) */
 	uint64_t longest_gap_ns; /* longest time in the window without a completion */
 };
@@ -299,6 +302,8 @@ struct sz_load_span {
 	uint64_t max_ns;
 	uint64_t requests; /* that many have completed ok */
 	size_t rounds;     /* bursts; 0: as many as max_ns and SZ_LOAD_ROUNDS_MAX allow */
+	uint64_t start_ns; /* unless 0: not before it. The lead-in then is just before; when it
+			    * takes longer the window begins late, as the result's began_ns tells */
 
 	/* Closed loop, unless 0: error_ratio (see the result) is at most that, as
 	 * 0.03. Looked at from t0 on, every SZ_LOAD_POLL_NS. */

@@ -111,11 +111,23 @@ static double next_step(struct sz_schedule *schedule)
 	return -log(uniform);
 }
 
+static unsigned parts_of(const struct sz_rate *rate)
+{
+	return rate->parts ? rate->parts : 1;
+}
+
+/* One after the other even where one sum would do: so all parts round alike, and
+ * what they have is one schedule to the last bit. */
+static void step(struct sz_schedule *schedule, unsigned calls)
+{
+	for (; calls; calls--)
+		schedule->call += next_step(schedule);
+}
+
 void sz_schedule_init(struct sz_schedule *schedule, const struct sz_rate *rate)
 {
 	*schedule = (struct sz_schedule){.rate = rate, .random = rate->seed};
-	if (rate->poisson)
-		schedule->call = next_step(schedule);
+	step(schedule, rate->part + (rate->poisson ? 1 : 0));
 }
 
 /* Time from the start of a leg until so many calls are expected in it: the
@@ -149,7 +161,7 @@ uint64_t sz_schedule_next_ns(struct sz_schedule *schedule)
 	double calls = schedule->call - schedule->expected;
 	double time_s = schedule->leg == rate->count ? calls / rate->leg[rate->count - 1].to_rps
 						     : leg_time_s(&rate->leg[schedule->leg], calls);
-	schedule->call += next_step(schedule);
+	step(schedule, parts_of(rate));
 	return schedule->leg_start_ns + (uint64_t)(time_s * 1e9);
 }
 
@@ -158,9 +170,10 @@ double sz_rate_at_rps(const struct sz_rate *rate, uint64_t at_ns)
 	for (size_t i = 0; i < rate->count; i++) {
 		const struct sz_rate_leg *leg = &rate->leg[i];
 		if (at_ns < leg->span_ns)
-			return leg->from_rps +
-			       (leg->to_rps - leg->from_rps) * (double)at_ns / (double)leg->span_ns;
+			return (leg->from_rps + (leg->to_rps - leg->from_rps) * (double)at_ns /
+							(double)leg->span_ns) /
+			       parts_of(rate);
 		at_ns -= leg->span_ns;
 	}
-	return rate->leg[rate->count - 1].to_rps;
+	return rate->leg[rate->count - 1].to_rps / parts_of(rate);
 }

@@ -36,6 +36,9 @@ struct sz_rate {
 	size_t count; /* at least 1 */
 	bool poisson;
 	uint64_t seed;
+	/* Every parts-th call of this schedule from call `part` on: so several have
+	 * it among them, none of its calls twice. parts 0: all of them. */
+	unsigned part, parts;
 };
 
 struct sz_schedule {
@@ -60,7 +63,7 @@ void sz_schedule_init(struct sz_schedule *schedule, const struct sz_rate *rate);
  * one before. */
 uint64_t sz_schedule_next_ns(struct sz_schedule *schedule);
 
-/* The rate at a time, in calls per second. */
+/* The rate at a time, in calls per second of this part. */
 double sz_rate_at_rps(const struct sz_rate *rate, uint64_t at_ns);
 
 #endif

@@ -38,6 +38,27 @@ void sz_series_advance(struct sz_load_series *series, uint64_t *start_ns, uint64
 	}
 }
 
+void sz_series_add(struct sz_load_series *into, const struct sz_load_series *from)
+{
+	struct sz_load_series added = *from;
+	while (into->interval_ns < added.interval_ns)
+		add_neighbours(into);
+	while (added.interval_ns < into->interval_ns)
+		add_neighbours(&added);
+	if (added.count < into->count)
+		into->count = added.count;
+	for (size_t i = 0; i < into->count; i++)
+		into->ok[i] += added.ok[i];
+	memset(&into->ok[into->count], 0, (SZ_LOAD_SERIES_MAX - into->count) * sizeof(into->ok[0]));
+}
+
+bool sz_series_is_sound(const struct sz_load_series *series)
+{
+	uint64_t times = series->interval_ns / INTERVAL_NS;
+	return series->interval_ns % INTERVAL_NS == 0 && times > 0 && (times & (times - 1)) == 0 &&
+	       series->count < SZ_LOAD_SERIES_MAX;
+}
+
 uint64_t sz_series_sum(const struct sz_load_series *series)
 {
 	double sum = 0;

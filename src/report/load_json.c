@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "advise/merge.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "report/json.h"
@@ -210,6 +211,38 @@ static void put_rates(json_t *document, const struct sz_load_report *report)
 	json_object_set_new(document, "duration_s", sz_json_number(duration_s));
 }
 
+static json_t *each_shard(const struct sz_shard_run *run)
+{
+	const struct sz_load_result *result = &run->result;
+	int64_t late_ns = run->began_ns - run->start_at_ns;
+	int64_t error_ns = run->clock_error_ns;
+	const struct sz_json_field times[] = {
+		{"duration_s", sz_ns_to_s(result->duration_ns)},
+		{"late_ms", run->start_at_ns ? (double)late_ns / 1e6 : SZ_NAN},
+		{"clock_error_ms", error_ns < 0 ? SZ_NAN : (double)error_ns / 1e6},
+		{"cpu_s", sz_ns_to_s(result->client_cpu_ns)},
+	};
+	json_t *object = sz_json_numbers(times, SZ_ARRAY_LEN(times));
+	json_object_set_new(object, "shard", json_integer(run->shard.number));
+	json_object_set_new(object, "host", json_string(run->host));
+	json_object_set_new(object, "began_unix_ns", json_integer(run->began_ns));
+	json_object_set_new(object, "sent", sz_json_count(result->sent));
+	json_object_set_new(object, "ok", sz_json_count(result->outcomes[SZ_OUTCOME_OK]));
+	return object;
+}
+
+static json_t *shards(const struct sz_load_report *report)
+{
+	size_t count = report->run_count;
+	if (count == 0)
+		return json_null();
+	json_t *each = json_array();
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(each, each_shard(report->runs[i]));
+	return json_pack("{s:i, s:o, s:o}", "of", (int)report->runs[0]->shard.of, "common_ratio",
+			 sz_json_number(sz_merge_common_ratio(report->runs, count)), "each", each);
+}
+
 void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out)
 {
 	static const char *const aborted[] =
@@ -234,12 +267,16 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 	json_object_set_new(document, "connect_ms", distribution(&result->connect));
 	json_object_set_new(document, "tls", tls(report));
 	json_object_set_new(document, "requests", requests(report));
+	/* Of several it is only known what it cannot exceed. */
 	json_object_set_new(document, "longest_gap_ms",
-			    sz_json_number(sz_ns_to_ms(result->longest_gap_ns)));
+			    sz_json_number(report->run_count > 1
+						   ? SZ_NAN
+						   : sz_ns_to_ms(result->longest_gap_ns)));
 	json_object_set_new(document, "connections", connections(report));
 	json_object_set_new(document, "concurrency_ratio",
 			    sz_json_number(sz_load_concurrency_ratio(report->config, result)));
 	json_object_set_new(document, "client", client(report));
+	json_object_set_new(document, "shards", shards(report));
 	json_object_set_new(document, "trustworthy", json_boolean(report->judgement->count == 0));
 	json_object_set_new(document, "reasons",
 			    texts(report->judgement->reasons, report->judgement->count));

@@ -9,11 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "advise/merge.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/units.h"
 
-enum { COLUMNS = 88, INDENT = 14 };
+enum { COLUMNS = 88, INDENT = 14, SHARDS_NAMED = 16 };
 
 static bool in_bursts(const struct sz_load_report *report)
 {
@@ -186,12 +187,12 @@ static void put_parts(struct sz_buf *out, const struct sz_load_report *report)
 		      bursts ? "; slowest: rounds in which its first byte came last" : "");
 }
 
-static void put_gap(struct sz_buf *out, const struct sz_load_result *result)
+static void put_gap(struct sz_buf *out, const struct sz_load_report *report)
 {
 	char text[SZ_UNIT_TEXT];
 	put_label(out, "Longest gap");
-	sz_buf_printf(out, "%s without a completion\n",
-		      sz_format_duration(text, (double)result->longest_gap_ns));
+	sz_buf_printf(out, "%s%s without a completion\n", report->run_count > 1 ? "at most " : "",
+		      sz_format_duration(text, (double)report->result->longest_gap_ns));
 }
 
 static void put_client(struct sz_buf *out, const struct sz_load_report *report)
@@ -199,10 +200,11 @@ static void put_client(struct sz_buf *out, const struct sz_load_report *report)
 	const struct sz_load_result *result = report->result;
 	put_label(out, "Client");
 	sz_buf_printf(out,
-		      "%.2f us of CPU per request, %.0f %% of a core, %.2f epoll waits per "
+		      "%.2f us of CPU per request, %s%.0f %% of a core, %.2f epoll waits per "
 		      "request\n",
 		      (double)result->client_cpu_ns / 1e3 /
 			      (double)(result->sent ? result->sent : 1),
+		      report->run_count > 1 ? "each at most " : "",
 		      sz_load_client_cores(report->config, report->result) * 100,
 		      (double)result->epoll_waits / (double)(result->sent ? result->sent : 1));
 }
@@ -214,6 +216,42 @@ static void put_wrapped(struct sz_buf *out, const char *label, const char *text)
 	sz_buf_puts(out, "\n");
 }
 
+static size_t count_hosts(const struct sz_load_report *report)
+{
+	size_t hosts = 0;
+	for (size_t i = 0; i < report->run_count; i++) {
+		size_t earlier = 0;
+		while (earlier < i &&
+		       strcmp(report->runs[earlier]->host, report->runs[i]->host) != 0)
+			earlier++;
+		hosts += earlier == i;
+	}
+	return hosts;
+}
+
+static void put_shards(struct sz_buf *out, const struct sz_load_report *report)
+{
+	sz_autobuf struct sz_buf names = {0};
+	size_t hosts = count_hosts(report), count = report->run_count;
+	const struct sz_shard_run *first = count ? report->runs[0] : NULL;
+	if (count == 0)
+		return;
+	if (count == 1) {
+		put_label(out, "Shard");
+		sz_buf_printf(out, "%u of %u, on %s\n", first->shard.number, first->shard.of,
+			      first->host);
+		return;
+	}
+	sz_buf_printf(&names, "%zu from %zu host%s, %.1f %% of the time together:", count, hosts,
+		      hosts == 1 ? "" : "s", sz_merge_common_ratio(report->runs, count) * 100);
+	for (size_t i = 0; i < count && i < SHARDS_NAMED; i++)
+		sz_buf_printf(&names, " %u %s%s", report->runs[i]->shard.number,
+			      report->runs[i]->host, i + 1 < count ? "," : "");
+	if (count > SHARDS_NAMED)
+		sz_buf_puts(&names, " …");
+	put_wrapped(out, "Shards", sz_buf_text(&names));
+}
+
 void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out)
 {
 	const struct sz_load_result *result = report->result;
@@ -223,6 +261,7 @@ void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out
 		[SZ_ARRIVALS_OPEN] = put_open,
 	};
 	heads[report->config->arrivals](out, report);
+	put_shards(out, report);
 	put_latency(out, "Latency", &result->latency[SZ_OUTCOME_OK]);
 	if (report->config->arrivals == SZ_ARRIVALS_OPEN) {
 		put_latency(out, "  in queue", &result->queue);
@@ -246,7 +285,7 @@ void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out
 			      (unsigned long long)result->resumed);
 	}
 	if (!in_bursts(report))
-		put_gap(out, result);
+		put_gap(out, report);
 	put_client(out, report);
 	put_parts(out, report);
 	for (size_t i = 0; i < report->judgement->note_count; i++)

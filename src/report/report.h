@@ -9,6 +9,7 @@
 #include "advise/load.h"
 #include "base/buf.h"
 #include "load/load.h"
+#include "load/shard.h"
 #include "record/record.h"
 
 /* The table, the recommendation, the limit with its evidence, warnings. */
@@ -23,6 +24,9 @@ struct sz_load_report {
 	const struct sz_load_result *result;
 	char url[512];
 	const struct sz_load_judgement *judgement;
+	/* Of several machines: the one whose result it is, or all that were added. */
+	struct sz_shard_run *const *runs;
+	size_t run_count; /* 0: the load was not split */
 };
 
 void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out);

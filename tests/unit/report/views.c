@@ -252,7 +252,7 @@ static void a_sick_run_is_not_trusted(void **state)
 	sz_autofree struct sz_load_result *result = calloc(1, sizeof(*result));
 	struct sz_load_judgement judgement;
 	result->duration_ns = 1000000000;
-	result->client_cpu_ns = 900000000;
+	result->client_cpu_ns = result->busiest_cpu_ns = 900000000;
 	result->clients_answered = 2;
 	result->sent = 5; /* and no attempt: the law does not hold */
 	sz_load_judge(&config, result, &judgement);
@@ -378,7 +378,7 @@ static void burst_views(void **state)
 	result->slowest_ttfb = (struct sz_load_spread){280000000, 280000000, 280000000};
 	result->slowest = (struct sz_load_spread){290000000, 290000000, 290000000};
 	/* Of its 290 ms the client was busy with 90 %; of the whole window with a quarter. */
-	result->client_cpu_ns = 261000000;
+	result->client_cpu_ns = result->busiest_cpu_ns = 261000000;
 	sz_load_judge(&config, result, &judgement);
 	assert_int_equal(judgement.count, 1);
 	sz_report_load_json(&report, &json);
