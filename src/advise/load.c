@@ -124,14 +124,11 @@ static void judge_rate(const struct sz_load_config *config, const struct sz_load
 			 "client "
 			 "free in time (more --clients, or the service is beyond its capacity)",
 			 offered * 100);
-	double gap_ns = (double)result->duration_ns / scheduled;
-	/* Of few calls it is the latest: a gate must not be blind for a short run. */
-	double late_ns = sz_hist_quantile_ns(&result->lateness, 0.99);
-	if (late_ns > fmax(SZ_LOAD_LATE_NS, 0.1 * gap_ns))
+	if (sz_load_was_late(result))
 		distrust(judgement,
 			 "this program itself sent 1 %% of the calls more than %s late: it may be "
 			 "the limit, not the service",
-			 sz_format_duration(late, late_ns));
+			 sz_format_duration(late, sz_hist_quantile_ns(&result->lateness, 0.99)));
 }
 
 static void judge_window(const struct sz_load_config *config, const struct sz_load_result *result,

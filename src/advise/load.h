@@ -40,8 +40,4 @@ double sz_load_concurrency_ratio(const struct sz_load_config *config,
 /* More failures than that, and what is told of the rest tells little. */
 #define SZ_LOAD_FAILED_MOST 0.01
 
-/* An open loop that is itself later than this with its p99, or than a tenth of
- * the mean gap when that is more, asks for something else than it was told to. */
-#define SZ_LOAD_LATE_NS 1e6
-
 #endif

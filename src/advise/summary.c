@@ -25,7 +25,7 @@ static const size_t number_offsets[] = {
 	AT(in_flight),         AT(little_ratio),      AT(imbalance),
 	AT(runqueue_cores),    AT(downstream_cores),  AT(cpu_some_ratio),
 	AT(memory_some_ratio), AT(memory_full_ratio), AT(sampler_cores),
-	AT(reference_ms),      AT(client_peak_cores),
+	AT(reference_ms),      AT(client_peak_cores), AT(goal_rps),
 };
 
 static const size_t byte_offsets[] = {
@@ -111,6 +111,8 @@ static void copy_counts(const struct group *group, struct sz_window *window)
 		window->unfinished += one->unfinished;
 		window->rounds += one->rounds;
 		window->stale += one->stale;
+		window->due += one->due;
+		window->dropped += one->dropped;
 		if (one->error_status)
 			window->error_status = one->error_status;
 		window->samples += one->samples;

@@ -11,6 +11,7 @@
  */
 #include "advise/inside.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,6 +32,17 @@ static void judge_errors(struct sz_setting *setting)
 			 window->error_status < 400 ? " without the expected text" : "");
 	snprintf(setting->why_infeasible, sizeof(setting->why_infeasible),
 		 "%.0f of %.0f requests failed%s", failed, attempts, how);
+}
+
+static void judge_goal(const struct sz_sweep *sweep, struct sz_setting *setting)
+{
+	const struct sz_goal *goal = &sweep->goal;
+	if (setting->verdict == SZ_INFEASIBLE || setting->window.goal_rps != 0)
+		return;
+	setting->verdict = SZ_INFEASIBLE;
+	snprintf(setting->why_infeasible, sizeof(setting->why_infeasible),
+		 "p%.0f is above %.4g ms at every rate that was tried", goal->ratio * 100,
+		 goal->most_ms);
 }
 
 static void judge_memory(const struct sz_sweep *sweep, struct sz_setting *setting)
@@ -60,6 +72,7 @@ static void compare(struct sz_sweep *sweep)
 		if (!setting->measured)
 			continue;
 		judge_errors(setting);
+		judge_goal(sweep, setting);
 		judge_memory(sweep, setting);
 		setting->speedup = setting->efficiency = SZ_NAN;
 		setting->saturated = !sz_is_unsaturated(sweep, &setting->window);
@@ -97,7 +110,9 @@ static void recommend_unsaturated(struct sz_sweep *sweep, size_t chosen)
 /* What it is compared by, for people. */
 static void describe_score(const struct sz_window *window, char *text, size_t size)
 {
-	if (window->rounds)
+	if (!isnan(window->goal_rps))
+		snprintf(text, size, "%.0f req/s within the goal", window->goal_rps);
+	else if (window->rounds)
 		snprintf(text, size, "%.0f ms to the slowest first byte", window->burst_ttfb_ms);
 	else
 		snprintf(text, size, "%.0f req/s", window->throughput_rps);

@@ -51,7 +51,9 @@ bool sz_weigh_tails(const struct sz_sweep *sweep, struct sz_selection *speed)
 {
 	struct sz_selection tail;
 	size_t smallest = speed->selected, chosen = smallest;
-	if (sweep->burst || speed->grade == SZ_GRADE_WEAK || select_tail(sweep, speed, &tail) < 0)
+	/* A goal is about the tail already. */
+	if (sweep->burst || sweep->goal.ratio > 0 || speed->grade == SZ_GRADE_WEAK ||
+	    select_tail(sweep, speed, &tail) < 0)
 		return false;
 	const struct sz_candidate *found = find(&tail, speed->candidate[smallest].setting);
 	if (!found || found->verdict != SZ_INFERIOR)

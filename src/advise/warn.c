@@ -457,7 +457,12 @@ static void warn_connect(struct sz_sweep *sweep)
 	for (size_t i = advice->setting; advice->recommended && i < sweep->setting_count; i++) {
 		const struct sz_setting *setting = &sweep->setting[i];
 		const struct sz_visit *other = connected_otherwise(sweep, i);
-		double ratio = other ? other->window.score / setting->window.score : 1.0;
+		/* These visits look for no goal. */
+		double ratio =
+			!other ? 1.0
+			: sweep->goal.ratio > 0
+				? other->window.throughput_rps / setting->window.throughput_rps
+				: other->window.score / setting->window.score;
 		if (!setting->measured || (ratio < much && ratio > 1 / much))
 			continue;
 		remedy(warn(&sweep->advice, "connect-matters",

@@ -84,7 +84,7 @@ struct sz_cli_request {
 		 .help = "send the cookies and tokens of --har, too"},                             \
 		{"unix-socket", SZ_OPT_TEXT, SZ_OPT_AT(type, member.unix_socket), .arg = "PATH",   \
 		 .help = "connect to this socket; URL says the rest"},                             \
-		{"ca", SZ_OPT_TEXT, SZ_OPT_AT(type, member.ca), .arg = "PATH",                     \
+		{"cacert", SZ_OPT_TEXT, SZ_OPT_AT(type, member.ca), .arg = "PATH",                 \
 		 .help = "trust these certificates (PEM) instead of the system's"},                \
 		{"cert", SZ_OPT_TEXT, SZ_OPT_AT(type, member.cert), .arg = "PATH",                 \
 		 .help = "show this certificate (PEM), with its key unless --key is given"},       \

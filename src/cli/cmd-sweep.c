@@ -10,13 +10,14 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "cli/cli.h"
+#include "study/goal.h"
 #include "os/limits.h"
 #include "report/report.h"
 
 struct sweep_options {
 	struct sz_settings workers, documented, users;
 	uint64_t current, least, need, budget_windows, budget_ns, soak_ns, seed;
-	const char *url, *expect_body, *ready;
+	const char *url, *expect_body, *ready, *goal;
 	uint64_t port, clients, burst, rounds, reconnect_every;
 	int connect;
 	uint64_t timeout_ns, warmup_ns, window_ns, ready_timeout_ns, stop_timeout_ns;
@@ -25,7 +26,7 @@ struct sweep_options {
 	uint64_t hook_timeout_ns;
 	struct sz_record_options record;
 	struct sz_cli_request request;
-	bool quick, dry_run, json;
+	bool latency_table, quick, dry_run, json;
 };
 
 static const char *const connect_choices[] = {"paced", "burst", NULL};
@@ -80,6 +81,12 @@ static const struct sz_opt sweep_options[] = {
 	 .help = "recommend the smallest count that carries so many requests per second, instead "
 		 "of "
 		 "the smallest that is as good as the best; 0: no need"},
+	{"slo", SZ_OPT_TEXT, AT(goal), .arg = "GOAL",
+	 .help = "like 'p99<250ms': compare counts by the highest rate of calls, coming when they "
+		 "are due, that meets it"},
+	{"latency-table", SZ_OPT_FLAG, AT(latency_table),
+	 .help = "at the end, the latency of the recommended count at 50, 70 and 85 % of what it "
+		 "can do"},
 	{"reset", SZ_OPT_TEXT, AT(reset), .arg = "COMMAND",
 	 .help = "shell command before each start, to empty a cache or a database"},
 	{"apply", SZ_OPT_TEXT, AT(apply), .arg = "COMMAND",
@@ -157,8 +164,20 @@ static int default_settings(const struct sz_os *os, struct sz_settings *settings
 static int check_load(const struct sweep_options *options, struct sz_err *err)
 {
 	const char *bursts = options->request.har ? "--har" : "--burst";
+	if (options->goal && options->need) {
+		sz_err_set(err, SZ_USAGE, 0, "--need and --slo exclude each other");
+		return sz_err_hint(err, "with --slo the table tells what each count carries within "
+					"the goal");
+	}
 	if (!options->request.har && !options->burst)
 		return 0;
+	if (options->goal || options->latency_table) {
+		sz_err_set(err, SZ_USAGE, 0,
+			   "%s excludes --slo and --latency-table: bursts have "
+			   "no rate",
+			   bursts);
+		return sz_err_hint(err, "leave out one of them");
+	}
 	if (options->need) {
 		sz_err_set(err, SZ_USAGE, 0,
 			   "--need and %s exclude each other: requests per second "
@@ -212,12 +231,15 @@ static int fill_config(const struct sweep_options *options, char *const *argv,
 		.current = (unsigned)options->current,
 		.least = (unsigned)options->least,
 		.need_rps = options->need,
+		.latency_table = options->latency_table,
 		.ascent_only = options->quick,
 		.budget_windows = (unsigned)options->budget_windows,
 		.budget_ns = options->budget_ns,
 		.soak_ns = options->soak_ns,
 		.seed = options->seed,
 	};
+	if (options->goal && sz_goal_parse(options->goal, &config->goal, err) < 0)
+		return sz_err_wrap(err, "--slo");
 	if (check_load(options, err) < 0 || sz_os_init(&config->os, NULL, err) < 0 ||
 	    sz_cli_fill_expected(options->expect_body, &config->load, err) < 0)
 		return -1;

@@ -122,6 +122,7 @@ static void tell_step(void *arg, const struct sz_sweep *sweep, const struct sz_p
 		[SZ_STEP_KNEE] = "more and more clients",
 		[SZ_STEP_LOAD] = "under load",
 		[SZ_STEP_AGAIN] = "under load again, the first window was disturbed",
+		[SZ_STEP_GOAL] = "up to which rate the goal is met",
 		[SZ_STEP_STOP] = "stopping the service",
 	};
 	struct progress *progress = arg;

@@ -355,6 +355,13 @@ void sz_load_free(struct sz_load *load); /* NULL is fine */
 
 bool sz_load_counts_ok(const struct sz_load_result *result);
 
+/* An open loop asked for something else than it was told to: this program's own
+ * p99 of lateness exceeds SZ_LOAD_LATE_NS, or a tenth of the mean gap when that
+ * is more. Of few calls it is the latest: a gate must not be blind for a short
+ * run. */
+bool sz_load_was_late(const struct sz_load_result *result);
+#define SZ_LOAD_LATE_NS 1e6
+
 /* Attempts that have failed, and those of which it is known whether they have. */
 uint64_t sz_load_failed(const struct sz_load_result *result);
 uint64_t sz_load_settled(const struct sz_load_result *result);

@@ -93,6 +93,8 @@ const struct sz_request *sz_load_next_request(struct sz_client *client)
 	client->again = false;
 	if (is_chosen)
 		return client->request;
+	if (load->config.arrivals == SZ_ARRIVALS_BURST)
+		return sz_load_request(load, (size_t)(client - load->clients));
 	return sz_load_request(load, load->weights ? draw(load) : 0);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/inside.h"
 
+#include <math.h>
+
 const char *sz_outcome_name(enum sz_outcome outcome)
 {
 	static const char *const names[SZ_OUTCOME_COUNT] = {
@@ -74,6 +76,13 @@ void sz_tally_error(struct sz_load_result *result, enum sz_phase phase, int errn
 	else
 		result->errors[result->error_count++] =
 			(struct sz_load_error){.phase = phase, .errnum = errnum, .count = 1};
+}
+
+bool sz_load_was_late(const struct sz_load_result *result)
+{
+	double gap_ns = (double)result->duration_ns / (double)result->scheduled;
+	return result->scheduled &&
+	       sz_hist_quantile_ns(&result->lateness, 0.99) > fmax(SZ_LOAD_LATE_NS, 0.1 * gap_ns);
 }
 
 uint64_t sz_load_failed(const struct sz_load_result *result)

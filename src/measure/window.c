@@ -178,7 +178,7 @@ static double max_ms(const struct sz_hist *hist)
 }
 
 static void fill_requests(struct sz_window *window, const struct sz_load_result *result,
-			  unsigned clients)
+			  const struct sz_load_config *load)
 {
 	const struct sz_hist *ok = &result->latency[SZ_OUTCOME_OK];
 	const uint64_t *outcomes = result->outcomes;
@@ -191,6 +191,8 @@ static void fill_requests(struct sz_window *window, const struct sz_load_result 
 	window->errors = result->connect_failed + outcomes[SZ_OUTCOME_HTTP_ERROR] +
 			 outcomes[SZ_OUTCOME_PROTOCOL_ERROR] + outcomes[SZ_OUTCOME_SOCKET_ERROR] +
 			 outcomes[SZ_OUTCOME_TIMEOUT];
+	window->due = result->scheduled;
+	window->dropped = result->dropped;
 	window->server_closed = result->server_closed;
 	window->reconnects = result->reconnects;
 	window->longest_gap_ms = sz_ns_to_ms(result->longest_gap_ns);
@@ -220,8 +222,8 @@ static void fill_requests(struct sz_window *window, const struct sz_load_result 
 	for (unsigned i = 0; i < SZ_OUTCOME_COUNT; i++)
 		waited_ns += result->latency[i].sum_ns;
 	window->in_flight = waited_ns / (double)result->duration_ns;
-	if (!sz_window_reconnects(window) && !window->rounds)
-		window->little_ratio = window->in_flight / clients;
+	if (!sz_window_reconnects(window) && load->arrivals == SZ_ARRIVALS_CLOSED)
+		window->little_ratio = window->in_flight / load->clients;
 }
 
 /* --- CPU --- */
@@ -471,19 +473,23 @@ static int run_load(struct edges *edges, struct sz_load *load, struct sz_load_re
 	const struct sz_measure_config *config = edges->config;
 	if (run_watched(edges, load, result, window, err) < 0)
 		return -1;
-	fill_requests(window, result, config->load.clients);
+	fill_requests(window, result, &config->load);
 	fill_cpu(window, edges);
 	fill_pressure(window, edges);
 	window->listen_queue = edges->listen_queue < 0 ? -1 : edges->listen_queue;
 	if (fill_processes(window, edges, err) < 0)
 		return -1;
-	window->disturbed = sz_window_gate(window, config->cores_allowed, config->load.clients,
-					   result->clients_answered);
+	/* In an open loop few of the clients may be needed. */
+	bool is_open = config->load.arrivals == SZ_ARRIVALS_OPEN;
+	window->disturbed =
+		sz_window_gate(window, config->cores_allowed, config->load.clients,
+			       is_open ? config->load.clients : result->clients_answered);
 	if (window->rounds)
 		return 0; /* no series to be steady, and rounds last as long as they do */
 	if (is_unsteady(&result->series))
 		window->disturbed |= 1u << SZ_DISTURBED_UNSTEADY;
-	if (edges->paused || result->duration_ns > config->window_max_ns + SZ_GATE_LATE_NS)
+	if (edges->paused || sz_load_was_late(result) ||
+	    result->duration_ns > config->window_max_ns + SZ_GATE_LATE_NS)
 		window->disturbed |= 1u << SZ_DISTURBED_PAUSED;
 	return 0;
 }

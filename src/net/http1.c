@@ -64,12 +64,14 @@ static int response_head(llhttp_t *llhttp)
 		response->why = why_bad_version;
 	else if (status < 100) /* llhttp 8 takes fewer digits too */
 		response->why = "the status has less than three digits";
+	else if (status == 101)
+		response->why = "it switches to another protocol (101), which nobody asked for";
 	if (response->why)
 		return -1;
 	/* llhttp would read a body where a Content-Length only says what GET
 	 * would have sent. */
 	bool no_body = response->head_request || status < 200 || status == 204 || status == 304;
-	if (status >= 200 || status == 101) {
+	if (status >= 200) {
 		response->status = status;
 		response->head_complete = true;
 		response->until_close = !no_body && llhttp_message_needs_eof(llhttp);
@@ -91,7 +93,7 @@ static int response_complete(llhttp_t *llhttp)
 {
 	struct sz_http1_response *response = llhttp->data;
 	response->parser.complete = response->head_complete;
-	response->keep_alive = response->status != 101 && llhttp_should_keep_alive(llhttp);
+	response->keep_alive = llhttp_should_keep_alive(llhttp);
 	return HPE_PAUSED;
 }
 

@@ -4,9 +4,9 @@
  * no allocation. llhttp does the parsing and is seen by http1.c alone.
  *
  * Response side (the client's): framing rules of RFC 9112 section 6.3 in
- * order, method-aware (HEAD), 1xx skipped, body delimited by length, chunks
- * or close. Request side (the server's): method, target, keep-alive, body
- * skipped.
+ * order, method-aware (HEAD), 1xx skipped, but 101 refused, body delimited by
+ * length, chunks or close. Request side (the server's): method, target,
+ * keep-alive, body skipped.
  *
  * One object per connection, reset between messages. Constant memory
  * whatever arrives; heads above SZ_HTTP1_HEAD_MAX are an error.

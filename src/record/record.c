@@ -12,6 +12,7 @@ void sz_window_init(struct sz_window *window)
 		.duration_s = SZ_NAN,
 		.throughput_rps = SZ_NAN,
 		.score = SZ_NAN,
+		.goal_rps = SZ_NAN,
 		.burst_ttfb_ms = SZ_NAN,
 		.latency_mean_ms = SZ_NAN,
 		.latency_p50_ms = SZ_NAN,
@@ -57,6 +58,19 @@ void sz_window_fini(struct sz_window *window)
 	sz_window_init(window);
 }
 
+const double sz_goal_ratios[SZ_GOAL_RATIOS] = {0.50, 0.90, 0.95, 0.99};
+
+double sz_window_latency_ms(const struct sz_window *window, double ratio)
+{
+	const double known[SZ_GOAL_RATIOS] = {window->latency_p50_ms, window->latency_p90_ms,
+					      window->latency_p95_ms, window->latency_p99_ms};
+	for (size_t i = 0; i < SZ_GOAL_RATIOS; i++) {
+		if (sz_goal_ratios[i] == ratio)
+			return known[i];
+	}
+	return SZ_NAN;
+}
+
 static void setting_init(struct sz_setting *setting, unsigned workers)
 {
 	*setting = (struct sz_setting){
@@ -93,13 +107,20 @@ void sz_sweep_fini(struct sz_sweep *sweep)
 	sz_sweep_init(sweep);
 }
 
+bool sz_is_latency_row(const struct sz_sweep *sweep, const struct sz_visit *visit)
+{
+	return visit->purpose == SZ_FOR_RATE && sweep->advice.recommended &&
+	       visit->setting == sweep->advice.setting;
+}
+
 struct sz_visit *sz_sweep_add_visit(struct sz_sweep *sweep)
 {
 	if (sz_grow(&sweep->visits, &sweep->visit_cap, sweep->visit_count + 1,
 		    sizeof(*sweep->visits)) < 0)
 		return NULL;
 	struct sz_visit *visit = &sweep->visits[sweep->visit_count++];
-	*visit = (struct sz_visit){.ready_s = SZ_NAN,
+	*visit = (struct sz_visit){.rate_rps = SZ_NAN,
+				   .ready_s = SZ_NAN,
 				   .start_cpu_s = SZ_NAN,
 				   .age_s = SZ_NAN,
 				   .fresh_score = SZ_NAN,

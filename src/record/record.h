@@ -48,12 +48,15 @@ struct sz_window {
 	uint64_t sent, ok, errors; /* requests of the window; errors: sent but not ok, and
 				    * connects that failed; stale and unfinished apart */
 	uint64_t unfinished, stale;
+	uint64_t due, dropped; /* of an open loop: calls that were, and those never sent; 0 */
 	int error_status;      /* of the last HTTP error; 0: none; 2xx or 3xx: another body than
 				* the expected one */
 	double throughput_rps; /* ok only */
-	/* By this settings are compared, more is better: req/s, or for bursts rounds
-	 * per second of the slowest first byte. */
+	/* By this settings are compared, more is better: req/s, for bursts rounds
+	 * per second of the slowest first byte, with a goal what meets it. */
 	double score;
+	double goal_rps;      /* that many were asked for when the goal of latency was last met,
+			       * 0: it never was; NaN: there is none */
 	unsigned rounds;      /* of bursts; 0: a closed loop */
 	double burst_ttfb_ms; /* median over the rounds of the slowest first byte */
 	double latency_mean_ms, latency_p50_ms, latency_p90_ms, latency_p95_ms, latency_p99_ms,
@@ -109,6 +112,7 @@ enum sz_purpose {
 	SZ_FOR_CONTROL, /* several windows without a restart: what age and a warm cache do */
 	SZ_FOR_CONNECT, /* connections opened the other way, paced or all at once */
 	SZ_FOR_USERS,   /* a burst of fewer users: from how many on do more workers pay */
+	SZ_FOR_RATE,    /* an open loop at a share of what the setting can do: real latency */
 };
 
 /* One fresh start of the service at a setting, and its window. */
@@ -117,6 +121,7 @@ struct sz_visit {
 	unsigned block; /* visits of one block share the machine's luck; the ascent is block 0 */
 	enum sz_purpose purpose;
 	unsigned clients;
+	double rate_rps; /* SZ_FOR_RATE: asked for; NaN */
 	struct sz_window window;
 	unsigned retries; /* windows thrown away as disturbed before this one */
 	double ready_s, start_cpu_s;
@@ -268,6 +273,17 @@ struct sz_advice {
 	size_t warning_count;
 };
 
+/* "p99<250ms" of calls that come when they are due. */
+struct sz_goal {
+	double ratio; /* 0.99; 0: there is no goal */
+	double most_ms;
+};
+
+/* The ratios of which a window knows the latency, and it. */
+#define SZ_GOAL_RATIOS 4
+extern const double sz_goal_ratios[SZ_GOAL_RATIOS];
+double sz_window_latency_ms(const struct sz_window *window, double ratio);
+
 struct sz_sweep {
 	struct sz_machine machine;
 	char command[512];      /* as given, for people */
@@ -285,6 +301,7 @@ struct sz_sweep {
 	/* Recommend the smallest that carries so many requests/s, instead of the
 	 * smallest as good as the best; 0: no. */
 	uint64_t need_rps;
+	struct sz_goal goal;
 
 	double client_ceiling_rps;      /* requests/s this client could send with one core; NaN */
 	double alone_latency_ms;        /* R1: mean latency of one client alone, smallest setting */
@@ -300,6 +317,9 @@ struct sz_sweep {
 	char unrecorded[300]; /* why the store could not keep all of it; "" when it could */
 	struct sz_advice advice;
 };
+
+/* The visit tells the latency of the recommended setting at some rate. */
+bool sz_is_latency_row(const struct sz_sweep *sweep, const struct sz_visit *visit);
 
 /* Room for one more visit, initialised, in sweep->visits; NULL when memory is
  * out. Valid until the next call. */

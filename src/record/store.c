@@ -15,7 +15,7 @@
 /* Marks a file as ours ("SIZU"): nobody else's is written to. */
 #define APPLICATION_ID 0x53495a55
 /* Counts the changes of its tables. */
-#define VERSION 2
+#define VERSION 3
 
 /* --- errors --- */
 

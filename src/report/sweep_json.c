@@ -166,6 +166,7 @@ static json_t *setting(const struct sz_setting *setting)
 			    setting->measured ? json_boolean(setting->saturated) : json_null());
 	json_object_set_new(object, "throughput_rps",
 			    sz_json_numbers(throughput, SZ_ARRAY_LEN(throughput)));
+	json_object_set_new(object, "goal_rps", sz_json_number(setting->window.goal_rps));
 	json_object_set_new(object, "drain",
 			    json_pack("{s:n, s:o, s:b}", "lost", "exit_s",
 				      sz_json_number(setting->exit_s), "killed",
@@ -336,6 +337,38 @@ static json_t *load(const struct sz_sweep *sweep)
 			 "url", sweep->url);
 }
 
+static json_t *goal(const struct sz_goal *goal)
+{
+	if (goal->ratio == 0)
+		return json_null();
+	return json_pack("{s:f, s:f}", "quantile", goal->ratio, "most_ms", goal->most_ms);
+}
+
+static json_t *latency_row(const struct sz_visit *visit)
+{
+	const struct sz_window *window = &visit->window;
+	const struct sz_json_field latency[] = {
+		{"p50", window->latency_p50_ms}, {"p90", window->latency_p90_ms},
+		{"p95", window->latency_p95_ms}, {"p99", window->latency_p99_ms},
+		{"max", window->latency_max_ms},
+	};
+	return json_pack("{s:f, s:o, s:o, s:b, s:o}", "asked_rps", visit->rate_rps, "goodput_rps",
+			 sz_json_number(window->throughput_rps), "errors",
+			 sz_json_count(window->errors + window->dropped), "disturbed",
+			 window->disturbed != 0, "latency_ms",
+			 sz_json_numbers(latency, SZ_ARRAY_LEN(latency)));
+}
+
+static json_t *latency_table(const struct sz_sweep *sweep)
+{
+	json_t *rows = json_array();
+	for (size_t i = 0; i < sweep->visit_count; i++) {
+		if (sz_is_latency_row(sweep, &sweep->visits[i]))
+			json_array_append_new(rows, latency_row(&sweep->visits[i]));
+	}
+	return rows;
+}
+
 void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out)
 {
 	json_t *settings = json_array();
@@ -364,6 +397,8 @@ void sz_report_sweep_json(const struct sz_sweep *sweep, struct sz_buf *out)
 	json_object_set_new(document, "control", control(&sweep->advice));
 	json_object_set_new(document, "need_rps",
 			    sweep->need_rps ? sz_json_count(sweep->need_rps) : json_null());
+	json_object_set_new(document, "goal", goal(&sweep->goal));
+	json_object_set_new(document, "latency_table", latency_table(sweep));
 	json_object_set_new(document, "frontier", frontier(sweep));
 	json_object_set_new(document, "neighbours",
 			    json_pack("{s:o, s:o}", "larger",

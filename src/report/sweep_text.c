@@ -52,6 +52,11 @@ static void put_throughput(const struct sz_setting *s, char cell[CELL])
 	put_number(cell, s->window.throughput_rps, "");
 }
 
+static void put_goal(const struct sz_setting *s, char cell[CELL])
+{
+	put_number(cell, s->window.goal_rps, "");
+}
+
 /* Half of the 95 % interval, from repeats. */
 static void put_interval(const struct sz_setting *s, char cell[CELL])
 {
@@ -168,6 +173,19 @@ static const struct column speed_columns[] = {
 	{"errors", put_errors},
 };
 
+static const struct column goal_columns[] = {
+	{"workers", put_workers},
+	{"windows", put_windows},
+	{"in goal/s", put_goal},
+	{"+-", put_interval},
+	{"speed-up", put_speedup},
+	{"efficiency", put_efficiency},
+	{"closed req/s", put_throughput},
+	{"p50", put_p50},
+	{"p99", put_p99},
+	{"errors", put_errors},
+};
+
 static const struct column burst_columns[] = {
 	{"workers", put_workers}, {"windows", put_windows},  {"slowest first byte", put_burst},
 	{"+-", put_interval},     {"speed-up", put_speedup}, {"efficiency", put_efficiency},
@@ -224,6 +242,8 @@ static void put_tables(const struct sz_sweep *sweep, struct sz_buf *out)
 {
 	if (sweep->burst)
 		put_table(sweep, burst_columns, SZ_ARRAY_LEN(burst_columns), out);
+	else if (sweep->goal.ratio > 0)
+		put_table(sweep, goal_columns, SZ_ARRAY_LEN(goal_columns), out);
 	else
 		put_table(sweep, speed_columns, SZ_ARRAY_LEN(speed_columns), out);
 	put_legend(sweep, out);
@@ -256,6 +276,19 @@ static void put_clients(const struct sz_sweep *sweep, struct sz_buf *out)
 	sz_buf_printf(out, ", each with one request in flight, on %s", sweep->url);
 }
 
+static void put_goal_line(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	sz_autobuf struct sz_buf text = {0};
+	char most[SZ_UNIT_TEXT];
+	if (sweep->goal.ratio == 0)
+		return;
+	sz_buf_printf(&text,
+		      "p%.0f within %s of calls that come when they are due (Poisson): settings "
+		      "are compared by the highest rate that meets it",
+		      sweep->goal.ratio * 100, sz_format_duration(most, sweep->goal.most_ms * 1e6));
+	put_line(out, "Goal", sz_buf_text(&text));
+}
+
 static void put_machine(const struct sz_sweep *sweep, struct sz_buf *out)
 {
 	const struct sz_machine *machine = &sweep->machine;
@@ -279,6 +312,7 @@ static void put_machine(const struct sz_sweep *sweep, struct sz_buf *out)
 		sz_buf_printf(&text, "; one client alone waits %s",
 			      sz_format_duration(wait, sweep->alone_latency_ms * 1e6));
 	put_line(out, "Load", sz_buf_text(&text));
+	put_goal_line(sweep, out);
 }
 
 /* What a grade means, in plain words. */
@@ -487,6 +521,40 @@ static void put_start(const struct sz_sweep *sweep, struct sz_buf *out)
 	put_line(out, "Start", sz_buf_text(&text));
 }
 
+/* Of the recommended count, at shares of what it can do. */
+static void put_latency(const struct sz_sweep *sweep, struct sz_buf *out)
+{
+	static const double ratios[] = {0.5, 0.9, 0.95, 0.99};
+	__attribute__((cleanup(sz_table_fini))) struct sz_table table;
+	char cell[CELL];
+	bool any = false;
+	sz_table_init(&table, SZ_ARRAY_LEN(ratios) + 2);
+	sz_table_cell(&table, "asked/s");
+	sz_table_cell(&table, "answered/s");
+	for (size_t k = 0; k < SZ_ARRAY_LEN(ratios); k++) {
+		snprintf(cell, sizeof(cell), "p%.0f", ratios[k] * 100);
+		sz_table_cell(&table, cell);
+	}
+	for (size_t i = 0; i < sweep->visit_count; i++) {
+		const struct sz_visit *visit = &sweep->visits[i];
+		if (!sz_is_latency_row(sweep, visit))
+			continue;
+		any = true;
+		put_number(cell, visit->rate_rps, visit->window.disturbed ? " !" : "");
+		sz_table_cell(&table, cell);
+		put_number(cell, visit->window.throughput_rps, "");
+		sz_table_cell(&table, cell);
+		for (size_t k = 0; k < SZ_ARRAY_LEN(ratios); k++)
+			put_ms_cell(&table, sz_window_latency_ms(&visit->window, ratios[k]));
+	}
+	if (any)
+		put_line(out, "Latency",
+			 "at the recommended count, of calls that come when they "
+			 "are due, from then");
+	if (any)
+		sz_table_render(&table, INDENT, out);
+}
+
 static void put_limit(const struct sz_advice *advice, struct sz_buf *out)
 {
 	put_line(out, "Limit", sz_class_name(advice->limit));
@@ -523,6 +591,7 @@ void sz_report_sweep_text(const struct sz_sweep *sweep, struct sz_buf *out)
 	put_alternatives(sweep, out);
 	put_compared(sweep, out);
 	put_users(sweep, out);
+	put_latency(sweep, out);
 	put_memory_budget(&sweep->advice, out);
 	put_start(sweep, out);
 	put_limit(&sweep->advice, out);

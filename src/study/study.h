@@ -19,6 +19,7 @@ enum sz_step {
 	SZ_STEP_KNEE,      /* a window on the way to the knee */
 	SZ_STEP_LOAD,      /* the window, its warm-up and its drain */
 	SZ_STEP_AGAIN,     /* the window was disturbed: once more */
+	SZ_STEP_GOAL,      /* up to which rate the goal of latency is met */
 	SZ_STEP_STOP,
 	SZ_STEP_FIRST_ANSWER, /* the ascent is over; sweep->advice holds the first answer */
 	SZ_STEP_UNRECORDED,   /* from here on nothing is stored; sweep->unrecorded says why */
@@ -49,6 +50,8 @@ struct sz_sweep_config {
 	unsigned current;              /* what the user runs now; 0: not told */
 	unsigned least;                /* recommend no fewer; 0 or 1: no demand */
 	uint64_t need_rps;             /* recommend the smallest that carries it; 0: no demand */
+	struct sz_goal goal;           /* settings are compared by the rate that meets it */
+	bool latency_table;            /* of the recommended one, at shares of what it can do */
 	struct sz_load_config load;    /* url, addr and all; the port is the service's;
 					* clients 0: as many as knee.h finds */
 	struct sz_url ready_url;
@@ -101,11 +104,13 @@ int sz_sweep_describe(const struct sz_sweep_config *config, struct sz_sweep *swe
  *    enough to tell before from after.
  * 4. The finalists with twice the clients: how far does the answer carry; and
  *    with connections opened the other way, where that can matter.
- * 5. Bursts of fewer users, when asked for, at the smallest feasible setting and
+ * 5. The recommended one in an open loop, at shares of what it can do, when asked
+ *    for: the latency of users who do not wait for each other.
+ * 6. Bursts of fewer users, when asked for, at the smallest feasible setting and
  *    the recommended one: from how many users on do more workers pay.
- * 6. The recommended one for several windows without a restart: what a warm
+ * 7. The recommended one for several windows without a restart: what a warm
  *    cache is worth, or age costs.
- * 7. The recommended one soaked under load, when asked for: what memory grows to.
+ * 8. The recommended one soaked under load, when asked for: what memory grows to.
  *
  * A service that is not our child is changed by the apply command instead of
  * started, never signalled, and put back by undo at the end, whatever happened.

@@ -120,7 +120,9 @@ static enum went follow(struct run *run, const struct sz_visit_plan *plan)
 
 static enum went go(struct run *run, size_t setting, enum sz_purpose purpose)
 {
-	const struct sz_visit_plan plan = {setting, run->block, purpose, 0};
+	const struct sz_visit_plan plan = {.setting = setting,
+					   .block = run->block,
+					   .purpose = purpose};
 	return follow(run, &plan);
 }
 
@@ -324,6 +326,41 @@ static enum went try_fewer_users(struct run *run)
 	return WENT_WELL;
 }
 
+static bool has_rate(const struct sz_sweep *sweep, size_t setting, double rate_rps)
+{
+	for (size_t i = 0; i < sweep->visit_count; i++) {
+		const struct sz_visit *visit = &sweep->visits[i];
+		if (visit->purpose == SZ_FOR_RATE && visit->setting == setting &&
+		    visit->rate_rps == rate_rps)
+			return true;
+	}
+	return false;
+}
+
+/* Outside the budget, like the soak: it was asked for. What the setting can do is
+ * known only when the clients queue. */
+static enum went tell_latency(struct run *run)
+{
+	static const double shares[] = {0.50, 0.70, 0.85};
+	const struct sz_advice *advice = &run->sweep->advice;
+	if (!run->config->latency_table || !advice->recommended || !advice->saturated)
+		return WENT_WELL;
+	const struct sz_setting *setting = &run->sweep->setting[advice->setting];
+	double most_rps = setting->window.throughput_rps;
+	for (size_t i = 0; i < SZ_ARRAY_LEN(shares); i++) {
+		const struct sz_visit_plan plan = {.setting = advice->setting,
+						   .block = run->block + 1,
+						   .purpose = SZ_FOR_RATE,
+						   .rate_rps = shares[i] * most_rps};
+		if (has_rate(run->sweep, plan.setting, plan.rate_rps))
+			continue;
+		run->block++;
+		if (follow(run, &plan) == WENT_NO_FURTHER)
+			return WENT_NO_FURTHER;
+	}
+	return WENT_WELL;
+}
+
 /* Outside the budget: it was asked for. */
 static enum went soak(struct run *run)
 {
@@ -390,6 +427,7 @@ static int list_settings(const struct sz_sweep_config *config, struct sz_sweep *
 		return -1;
 	sweep->least = config->least;
 	sweep->need_rps = config->need_rps;
+	sweep->goal = config->goal;
 	mark_settings(config, sweep);
 	return 0;
 }
@@ -444,12 +482,10 @@ static enum went find_clients(struct run *run)
 static enum went measure_all(struct run *run)
 {
 	struct sz_sweep *sweep = run->sweep;
-	static enum went (*const stages[])(struct run *) = {race,
-							    try_twice_the_clients,
-							    try_other_connects,
-							    try_fewer_users,
-							    try_without_restart,
-							    soak};
+	static enum went (*const stages[])(
+		struct run *) = {race,         try_twice_the_clients, try_other_connects,
+				 tell_latency, try_fewer_users,       try_without_restart,
+				 soak};
 	enum went went = find_clients(run);
 	if (went == WENT_WELL)
 		went = ascend(run);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "study/goal.h"
 #include "target/target.h"
 
 /* One client alone: enough requests for a mean, soon over when they are slow. */
@@ -120,6 +121,8 @@ static struct sz_measure_config visit_config(const struct here *here)
 		measure.load.users = here->visit->clients / here->sweep->burst;
 	if (here->plan->purpose == SZ_FOR_SOAK)
 		measure.window_min_ns = measure.window_max_ns = here->config->soak_ns;
+	if (here->plan->purpose == SZ_FOR_RATE)
+		sz_open_at(&measure, here->plan->rate_rps, 0.99);
 	if (here->plan->purpose == SZ_FOR_CONNECT)
 		measure.load.connect = measure.load.connect == SZ_CONNECT_PACED ? SZ_CONNECT_BURST
 										: SZ_CONNECT_PACED;
@@ -154,6 +157,27 @@ static int measure_gated(struct here *here, struct sz_err *err)
 	return sz_target_alive(here->target, err) ? 0 : -1;
 }
 
+/* What settings are compared by, when there is a goal. */
+static int measure_goal(struct here *here, struct sz_err *err)
+{
+	const struct sz_goal *goal = &here->config->goal;
+	const struct sz_measure_config measure = visit_config(here);
+	struct sz_window *window = &here->visit->window;
+	bool is_compared =
+		here->plan->purpose == SZ_FOR_ASCENT || here->plan->purpose == SZ_FOR_RACE;
+	uint32_t disturbed;
+	if (goal->ratio == 0 || !is_compared || window->ok == 0)
+		return 0;
+	report(here, SZ_STEP_GOAL, 5 * measure.window_min_ns);
+	if (sz_measure_goal(&measure, goal, window->throughput_rps, &window->goal_rps, &disturbed,
+			    err) < 0)
+		return -1;
+	/* What meets it nowhere is at most as good as the least that was asked. */
+	window->score = fmax(window->goal_rps, SZ_GOAL_LEAST_RATIO * window->throughput_rps);
+	window->disturbed |= disturbed;
+	return sz_target_alive(here->target, err) ? 0 : -1;
+}
+
 /* One window, or for a control several, of which the first is kept as well. */
 static int measure_windows(struct here *here, struct sz_err *err)
 {
@@ -169,7 +193,7 @@ static int measure_windows(struct here *here, struct sz_err *err)
 			return -1;
 	}
 	visit->age_s = sz_ns_to_s(sz_now_ns() - ready_ns);
-	return 0;
+	return measure_goal(here, err);
 }
 
 /* The client may run on CPUs that the service may not, and the other way. */
@@ -324,6 +348,8 @@ int sz_visit_setting(const struct sz_sweep_config *config, struct sz_sweep *swee
 	here.visit->block = plan->block;
 	here.visit->purpose = plan->purpose;
 	here.visit->clients = clients_of(sweep, plan);
+	if (plan->purpose == SZ_FOR_RATE)
+		here.visit->rate_rps = plan->rate_rps;
 	if (visit(&here, measure_setting, err) == 0) {
 		here.visit->done = true;
 		return 0;

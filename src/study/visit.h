@@ -18,7 +18,8 @@ struct sz_visit_plan {
 	size_t setting; /* index */
 	unsigned block;
 	enum sz_purpose purpose;
-	unsigned users; /* of a burst; 0: as many clients as the purpose asks for */
+	unsigned users;  /* of a burst; 0: as many clients as the purpose asks for */
+	double rate_rps; /* of SZ_FOR_RATE */
 };
 
 /* Adds a visit to the sweep. The first one of a sweep also measures one client

@@ -14,7 +14,7 @@ static inline size_t fuzz_count_lines(const struct sz_request *request)
 {
 	size_t lines = 0;
 	const char *at = request->head, *end = at + request->head_bytes;
-	FUZZ_CHECK(strlen(at) == request->head_bytes);
+	FUZZ_CHECK(strnlen(at, request->head_bytes) == request->head_bytes);
 	while (at < end) {
 		size_t len = strcspn(at, "\r\n");
 		FUZZ_CHECK(strncmp(at + len, "\r\n", 2) == 0);
@@ -34,6 +34,8 @@ static inline void fuzz_check_request(const struct sz_requests *requests,
 	FUZZ_CHECK(request->target[0] == '/' && !sz_url_bytes_fault(request->target));
 	FUZZ_CHECK(sz_is_token(request->method, strlen(request->method)));
 	FUZZ_CHECK(request->body || request->body_bytes == 0);
+	FUZZ_CHECK(request->joined_bytes == request->head_bytes ||
+		   request->joined_bytes == request->head_bytes + request->body_bytes);
 	/* Request line, Host, the headers, the empty line. */
 	FUZZ_CHECK(fuzz_count_lines(request) == request->header_count + 3);
 }

@@ -77,7 +77,8 @@ static void wait_until_ready(void)
 	struct sz_err err = {0};
 	int status = 0;
 	for (int i = 0; i < 200 && status != 200; i++) {
-		if (sz_get(&config.url, &config.addr, sz_now_ns() + SZ_NS_PER_S, &status, &err) < 0)
+		if (sz_get(&config.url, &config.addr, NULL, sz_now_ns() + SZ_NS_PER_S, &status,
+			   &err) < 0)
 			script_sleep_ms(10);
 	}
 	if (status != 200)

@@ -123,6 +123,12 @@ static const char *write_file(const char *name, const char *text, mode_t mode)
 
 /* --- one request --- */
 
+static void assert_head(const struct sz_request *request, const char *text)
+{
+	assert_int_equal(request->head_bytes, strlen(text));
+	assert_memory_equal(request->head, text, request->head_bytes);
+}
+
 static void bytes_of_a_request(void **state)
 {
 	(void)state;
@@ -130,13 +136,14 @@ static void bytes_of_a_request(void **state)
 	make((struct sz_requests_config){.headers = headers, .body = "{\"n\":1}"});
 	add("http://LocalHost:8000/a?b=c");
 	const struct sz_request *request = &made->items[0];
-	assert_string_equal(request->head, "POST /a?b=c HTTP/1.1\r\n"
-					   "Host: localhost:8000\r\n"
-					   "Accept: text/html\r\n"
-					   "X-A: b c\r\n"
-					   "User-Agent: sizeup/" SIZEUP_VERSION "\r\n"
-					   "Content-Length: 7\r\n\r\n");
-	assert_int_equal(request->head_bytes, strlen(request->head));
+	assert_head(request, "POST /a?b=c HTTP/1.1\r\n"
+			     "Host: localhost:8000\r\n"
+			     "Accept: text/html\r\n"
+			     "X-A: b c\r\n"
+			     "User-Agent: sizeup/" SIZEUP_VERSION "\r\n"
+			     "Content-Length: 7\r\n\r\n");
+	assert_memory_equal(request->head + request->head_bytes, "{\"n\":1}", 7);
+	assert_int_equal(request->joined_bytes, request->head_bytes + 7);
 	assert_int_equal(request->body_bytes, 7);
 	assert_memory_equal(request->body, "{\"n\":1}", 7);
 	assert_string_equal(request->label, "POST /a?b=c");
@@ -150,13 +157,25 @@ static void bytes_of_a_request(void **state)
 	assert_false(sz_statuses_has(request->expected, 400));
 }
 
+static void a_long_body_stays_apart(void **state)
+{
+	(void)state;
+	char body[SZ_REQUEST_JOINED_MAX_BYTES + 2];
+	memset(body, 'x', sizeof(body) - 1);
+	body[sizeof(body) - 1] = '\0';
+	make((struct sz_requests_config){.body = body});
+	add("http://a/");
+	assert_int_equal(made->items[0].body_bytes, sizeof(body) - 1);
+	assert_int_equal(made->items[0].joined_bytes, made->items[0].head_bytes);
+}
+
 static void plain_get(void **state)
 {
 	(void)state;
 	make((struct sz_requests_config){0});
 	add("http://a.example.org?q");
-	assert_string_equal(made->items[0].head, "GET /?q HTTP/1.1\r\nHost: a.example.org\r\n"
-						 "User-Agent: sizeup/" SIZEUP_VERSION "\r\n\r\n");
+	assert_head(&made->items[0], "GET /?q HTTP/1.1\r\nHost: a.example.org\r\n"
+				     "User-Agent: sizeup/" SIZEUP_VERSION "\r\n\r\n");
 	assert_null(made->items[0].body);
 }
 
@@ -183,8 +202,8 @@ static void user_sets_host_and_user_agent(void **state)
 			   NULL};
 	make((struct sz_requests_config){.headers = headers});
 	add("http://127.0.0.1:8000/");
-	assert_string_equal(made->items[0].head, "GET / HTTP/1.1\r\nHost: www.example.org:81\r\n"
-						 "user-agent: mine\r\n\r\n");
+	assert_head(&made->items[0], "GET / HTTP/1.1\r\nHost: www.example.org:81\r\n"
+				     "user-agent: mine\r\n\r\n");
 	assert_string_equal(made->items[0].host, "www.example.org:81");
 	assert_string_equal(made->origins[0].url.host, "127.0.0.1");
 }
@@ -623,12 +642,12 @@ static void har_headers(void **state)
 	(void)state;
 	make((struct sz_requests_config){.base = BASE});
 	read_har(data_path("page.har"));
-	assert_string_equal(made->items[4].head,
-			    "POST /api/events HTTP/1.1\r\nHost: 127.0.0.1:8000\r\naccept: */*\r\n"
-			    "accept-encoding: gzip, deflate, br\r\nreferer: "
-			    "https://www.example.org/app\r\n"
-			    "user-agent: Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0.0.0\r\n"
-			    "content-type: application/json\r\nContent-Length: 24\r\n\r\n");
+	assert_head(&made->items[4],
+		    "POST /api/events HTTP/1.1\r\nHost: 127.0.0.1:8000\r\naccept: */*\r\n"
+		    "accept-encoding: gzip, deflate, br\r\nreferer: "
+		    "https://www.example.org/app\r\n"
+		    "user-agent: Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0.0.0\r\n"
+		    "content-type: application/json\r\nContent-Length: 24\r\n\r\n");
 	/* Six cookies, and the authorization of one. */
 	assert_int_equal(made->secrets_dropped, 7);
 }
@@ -929,6 +948,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(bytes_of_a_request),
+		TEST(a_long_body_stays_apart),
 		TEST(plain_get),
 		TEST(methods),
 		TEST(user_sets_host_and_user_agent),

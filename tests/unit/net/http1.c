@@ -65,9 +65,6 @@ static const struct response_case responses[] = {
 	 false, DONE, 404, true, 2},
 	{"HTTP/1.1 100 Continue\r\nConnection: close\r\n\r\n" OK_HEAD "Content-Length: 1\r\n\r\nx",
 	 false, DONE, 200, true, 1},
-	{"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", false,
-	 DONE, 101, false, 0},
-	{"HTTP/1.1 101 Switching Protocols\r\n\r\n", false, DONE, 101, false, 0},
 	/* ended by the close */
 	{OK_HEAD "\r\nabcdef", false, UNTIL_CLOSE, 200, false, 6},
 	{OK_HEAD "\r\n", false, UNTIL_CLOSE, 200, false, 0},
@@ -75,6 +72,9 @@ static const struct response_case responses[] = {
 	{OK_HEAD "Transfer-Encoding: gzip\r\n\r\nabc", false, UNTIL_CLOSE, 200, false, 3},
 	/* broken */
 	{"garbage\r\n\r\n", false, BAD, 0, false, 0},
+	{"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", false,
+	 BAD, 0, false, 0},
+	{"HTTP/1.1 101 Switching Protocols\r\n\r\n", false, BAD, 0, false, 0},
 	{"HTTP/2.0 200 OK\r\n\r\n", false, BAD, 0, false, 0},
 	{"HTTP/0.9 200 OK\r\n\r\n", false, BAD, 0, false, 0},
 	{"HTTP/1.1 20 OK\r\n\r\n", false, BAD, 0, false, 0},

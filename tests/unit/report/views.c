@@ -215,7 +215,8 @@ static void nothing_measured_is_null_everywhere(void **state)
 static void load_views_with_few_samples(void **state)
 {
 	(void)state;
-	const struct sz_load_config config = {.clients = 3};
+	/* Which connect all the time. */
+	const struct sz_load_config config = {.clients = 3, .reconnect_every = 1};
 	sz_autofree struct sz_load_result *result = calloc(1, sizeof(*result));
 	struct sz_load_judgement judgement;
 	struct sz_load_report report = {.judgement = &judgement,
@@ -255,11 +256,12 @@ static void a_sick_run_is_not_trusted(void **state)
 	result->clients_answered = 2;
 	result->sent = 5; /* and no attempt: the law does not hold */
 	sz_load_judge(&config, result, &judgement);
-	assert_int_equal(judgement.count, 3);
+	assert_int_equal(judgement.count, 4);
+	assert_non_null(strstr(judgement.reasons[3], "0.0 of 3 clients"));
 	sz_hist_add(&result->connect, 1010000000);
 	sz_hist_add(&result->latency[SZ_OUTCOME_OK], 500000000);
 	sz_load_judge(&config, result, &judgement);
-	assert_int_equal(judgement.count, 5);
+	assert_int_equal(judgement.count, 6);
 	assert_non_null(strstr(judgement.reasons[3], "listen queue was full"));
 	assert_non_null(strstr(judgement.reasons[4], "shorter than 3 times"));
 }
@@ -372,7 +374,7 @@ static void burst_views(void **state)
 	for (int i = 0; i < 28; i++)
 		sz_hist_add(&result->latency[SZ_OUTCOME_OK], 280000000);
 	result->round_count = 1;
-	result->rounds[0] = (struct sz_load_round){280000000, 290000000, 0};
+	result->rounds[0] = (struct sz_load_round){280000000, 290000000, 0, 0};
 	result->slowest_ttfb = (struct sz_load_spread){280000000, 280000000, 280000000};
 	result->slowest = (struct sz_load_spread){290000000, 290000000, 290000000};
 	/* Of its 290 ms the client was busy with 90 %; of the whole window with a quarter. */
