@@ -12,6 +12,9 @@
 
 #define WINDOW_BYTES ((1 << 30) - 1)
 #define SEND_HEAD_MAX_BYTES (256 * 1024) /* the longest head of a load, with what nghttp2 adds */
+/* nghttp2 counts a CONTINUATION again with every read that ends within its first
+ * bytes; eight, its own limit, are used up by one frame that comes byte by byte. */
+#define CONTINUATIONS_MAX 1000
 #define FIELD_OVERHEAD_BYTES 32          /* of each field in the size of a list: RFC 9113, 6.5.2 */
 
 struct sz_http2 {
@@ -383,6 +386,7 @@ static int make_session(struct sz_http2 *http2)
 		return -1;
 	}
 	nghttp2_option_set_max_send_header_block_length(option, SEND_HEAD_MAX_BYTES);
+	nghttp2_option_set_max_continuations(option, CONTINUATIONS_MAX);
 	nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
 	nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);

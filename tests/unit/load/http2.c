@@ -176,8 +176,8 @@ static void an_open_loop(void **state)
 	const struct sz_load_span span = {.min_ns = SZ_NS_PER_S / 2, .max_ns = SZ_NS_PER_S / 2};
 	script_window(load, &span, &result);
 	sz_load_free(load);
-	assert_int_equal(result.scheduled, 200);
-	assert_int_equal(result.outcomes[SZ_OUTCOME_OK], 200 - result.dropped);
+	assert_true(result.scheduled >= 200);
+	assert_int_equal(result.outcomes[SZ_OUTCOME_OK], result.scheduled - result.dropped);
 	assert_int_equal(result.connections_opened, 2);
 }
 
@@ -376,6 +376,7 @@ static void be_annoyed(struct session *session, int32_t stream)
 		return;
 	}
 	nghttp2_session_terminate_session2(session->nghttp2, stream, NGHTTP2_ENHANCE_YOUR_CALM);
+	session->is_over = true;
 }
 
 static void play_is_annoyed(int fd)

@@ -420,17 +420,11 @@ static void the_longest_heads_are_sent(void **state)
 	pair_stop(&pair);
 }
 
-static void play_early(struct server *server, int32_t stream)
-{
-	respond(server, stream, "413", 0);
-	nghttp2_submit_rst_stream(server->session, 0, stream, NGHTTP2_NO_ERROR);
-}
-
 static int early_frame(nghttp2_session *session, const nghttp2_frame *frame, void *data)
 {
 	(void)session;
 	if (frame->hd.type == NGHTTP2_HEADERS)
-		play_early(data, frame->hd.stream_id);
+		respond(data, frame->hd.stream_id, "413", 0);
 	return 0;
 }
 
