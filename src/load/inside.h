@@ -194,6 +194,7 @@ struct sz_load {
 	struct sz_client *primed; /* whom the priming stage waits for */
 	unsigned answered;        /* clients with ->answered */
 	bool ever_answered;
+	bool speaks_http2; /* the service; it has shown that */
 
 	bool counting; /* requests sent now are counted */
 	uint64_t counted_in_flight;

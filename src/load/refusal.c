@@ -15,10 +15,10 @@
 static const char instead_of_http2[] =
 	"leave --http 2 out, or switch HTTP/2 on in the service: it may know HTTP/1.1 alone";
 
-/* With prior knowledge a service that knows HTTP/1 alone may say nothing at all. */
+/* With prior knowledge a service that knows HTTP/1 alone may say anything, or nothing. */
 static bool is_unsure_of_http2(const struct sz_load *load)
 {
-	return load->config.http == SZ_HTTP_2 && !load->route.tls && !load->ever_answered;
+	return load->config.http == SZ_HTTP_2 && !load->speaks_http2;
 }
 
 int sz_load_no_answer_error(const struct sz_load *load, struct sz_err *err)
@@ -63,7 +63,7 @@ static int not_http_error(const struct sz_load *load, const char *why, struct sz
 		   load->config.http == SZ_HTTP_2 ? "HTTP/2" : "HTTP/1.1", why,
 		   sz_buf_text(&sample));
 	return sz_err_hint(err, "%s",
-			   load->config.http == SZ_HTTP_2
+			   is_unsure_of_http2(load)
 				   ? instead_of_http2
 				   : "check that the URL is that of a plain HTTP service");
 }

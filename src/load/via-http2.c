@@ -285,8 +285,10 @@ static void on_bytes(struct sz_conn *conn, size_t len)
 {
 	struct sz_load *load = conn->load;
 	int status = sz_http2_feed(conn->http2, load->buffer, len);
-	if (sz_http2_is_settled(conn->http2))
+	if (sz_http2_is_settled(conn->http2)) {
+		load->speaks_http2 = true;
 		load->received = 0;
+	}
 	if (!conn->is_ending && !sz_http2_may_ask(conn->http2))
 		conn->peer_closed = conn->is_ending = true;
 	check_streams(conn);

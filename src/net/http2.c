@@ -15,7 +15,7 @@
 /* nghttp2 counts a CONTINUATION again with every read that ends within its first
  * bytes; eight, its own limit, are used up by one frame that comes byte by byte. */
 #define CONTINUATIONS_MAX 1000
-#define FIELD_OVERHEAD_BYTES 32          /* of each field in the size of a list: RFC 9113, 6.5.2 */
+#define FIELD_OVERHEAD_BYTES 32 /* of each field in the size of a list: RFC 9113, 6.5.2 */
 
 struct sz_http2 {
 	nghttp2_session *session;

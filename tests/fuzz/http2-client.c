@@ -14,6 +14,7 @@
 struct outcome {
 	struct sz_http2 *http2;
 	int status;
+	bool is_flood; /* what nghttp2 calls one depends on the pieces */
 	unsigned ended[CALLS];
 	struct sz_http2_call calls[CALLS];
 };
@@ -56,12 +57,16 @@ static void run(struct outcome *outcome, const struct sz_http2_head *head, const
 		note_calls(outcome);
 	}
 	pull_all(outcome);
-	FUZZ_CHECK((outcome->status == 0) || sz_http2_why(outcome->http2));
+	const char *why = sz_http2_why(outcome->http2);
+	FUZZ_CHECK(outcome->status == 0 || why);
+	outcome->is_flood = why && strstr(why, "CONTINUATION");
 	sz_http2_free(outcome->http2);
 }
 
 static void check_alike(const struct outcome *whole, const struct outcome *cut)
 {
+	if (whole->is_flood || cut->is_flood)
+		return;
 	FUZZ_CHECK(whole->status == cut->status);
 	for (size_t i = 0; i < CALLS && whole->status == 0; i++) {
 		FUZZ_CHECK(whole->ended[i] == cut->ended[i]);
