@@ -97,7 +97,8 @@ static const char *const load_examples[] = {
 	"3s 'http://127.0.0.1:8000/io?ms=20'; kill $!",
 	"sizeup serve --port 8000 & sleep 1; sizeup load --duration 3s 'http://127.0.0.1:8000/ "
 	"weight=9' 'http://127.0.0.1:8000/io?ms=20'; kill $!",
-	"sizeup serve --port 8000 & sleep 1; sizeup load --har examples/native/page.har --rounds 10 "
+	"sizeup serve --port 8000 & sleep 1; sizeup load --har examples/native/page.har --rounds "
+	"10 "
 	"http://127.0.0.1:8000; kill $!",
 	NULL,
 };
