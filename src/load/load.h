@@ -5,22 +5,23 @@
  * without.
  *
  * Each client has at most one request in flight, on a connection of its own or,
- * in HTTP/2, on one that `streams` clients share. Closed: it
- * sends, waits for the whole response, sends again. Level-triggered epoll; in
- * the common case one read and one write per response; no batching, no added
- * delay. Bursts: see below.
+ * in HTTP/2, on one that `streams` clients share. Closed: it sends, waits for
+ * the whole response, sends again. Level-triggered epoll; in the common case one
+ * read and one write per response; no batching, no added delay. Bursts: see
+ * below.
  *
- * HTTP/2. Over TLS the service must agree to it (ALPN); else it is spoken at once,
- * with prior knowledge (RFC 9113, 3.3). A stream that the service refuses, or that a
- * GOAWAY leaves out, is stale; another that it resets is a protocol error, and
- * so is one whose connection breaks the rules. A connection that is lost takes
- * all its requests with it, and one that cannot be opened fails all that wait
- * for it, each counted by itself. A time-out resets its stream and leaves the
- * connection open. After a GOAWAY, or with reconnect_every, a connection takes
- * no more requests; who has one waits until those in flight have ended, then a
- * new connection opens. A service that takes fewer streams at once than clients
- * share a connection is refused: it would be loaded with less than was asked for.
- * What clients of one connection send within one turn goes out in one write.
+ * HTTP/2. Over TLS the service must agree to it (ALPN); else it is spoken at
+ * once, with prior knowledge (RFC 9113, 3.3). A stream that the service refuses,
+ * or that a GOAWAY leaves out, is stale; another that it resets is a protocol
+ * error, and so is one whose connection breaks the rules. A connection that is
+ * lost takes all its requests with it, and one that cannot be opened fails all
+ * that wait for it, each counted by itself. A time-out resets its stream and
+ * leaves the connection open. After a GOAWAY, or with reconnect_every, a
+ * connection takes no more requests; who has one waits until those in flight
+ * have ended, then a new connection opens. A service that takes fewer streams at
+ * once than clients share a connection is refused: it would be loaded with less
+ * than was asked for. Answers that come in one read are followed by the next
+ * requests in one write.
  *
  * What it is not: it knows nothing of the service's processes (os/) and does
  * not judge what it saw (advise/).
@@ -57,8 +58,8 @@
  *
  * Bursts are rounds: at a scheduled instant every user fires its calls, and the
  * round is over when the last of them is settled. A user has clients / users
- * connections; what has no connection yet waits for one, in order, as in a
- * browser. A user whose page fires k calls at once is k clients, u users are
+ * connections (of HTTP/2: streams); what has none yet waits for one, in order,
+ * as in a browser. A user whose page fires k calls at once is k clients, u users are
  * k * u: their rounds are simultaneous, which is the worst case. Calls go through
  * the set of requests in order, from its first in every round. Every latency counts from the
  *scheduled instant, so what the round had to wait for is in it: sending to the clients ahead, a new
