@@ -47,6 +47,7 @@ struct sz_cli_request {
 	const char *method, *body, *bearer_file, *basic_file, *cookie_file, *expect_status;
 	const char *list, *har, *unix_socket, *ca, *cert, *key;
 	struct sz_texts headers;
+	int http; /* enum sz_http; not among the rows below, as only a load has it */
 	bool keep_secrets, insecure, full_handshakes, owned;
 };
 

@@ -22,7 +22,7 @@
 
 struct load_options {
 	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;
-	uint64_t burst, rounds, users, every_ns, seed;
+	uint64_t burst, rounds, users, every_ns, seed, streams;
 	const char *rate, *expect_body, *shard, *start_at, *out;
 	int connect, arrivals, late;
 	struct sz_cli_request request;
@@ -32,13 +32,19 @@ struct load_options {
 static const char *const connect_choices[] = {"paced", "burst", NULL};
 static const char *const arrival_choices[] = {"constant", "poisson", NULL};
 static const char *const late_choices[] = {"send", "drop", NULL};
+static const char *const http_choices[] = {[SZ_HTTP_1] = "1", [SZ_HTTP_2] = "2", NULL};
 
 #define AT(member) SZ_OPT_AT(struct load_options, member)
 
 static const struct sz_opt load_options[] = {
 	{"clients", SZ_OPT_COUNT, AT(clients), .arg = "N", .min = 1,
 	 .max = (uint64_t)SZ_LOAD_CLIENTS_MAX * SZ_SHARDS_MAX, .fallback = "50",
-	 .help = "clients, each with one connection and one request in flight"},
+	 .help = "clients, each with one request in flight"},
+	{"http", SZ_OPT_CHOICE, AT(request.http), .choices = http_choices, .fallback = "1",
+	 .help = "HTTP/1.1, a connection per client; or HTTP/2: as agreed on with https (ALPN), "
+		 "unasked with http (prior knowledge)"},
+	{"streams", SZ_OPT_COUNT, AT(streams), .arg = "N", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
+	 .fallback = "1", .help = "clients that share a connection of --http 2"},
 	{"duration", SZ_OPT_DURATION, AT(duration_ns), .arg = "TIME", .min = 10 * SZ_NS_PER_MS,
 	 .max = 24 * 3600 * SZ_NS_PER_S, .fallback = "10s", .help = "length of the window"},
 	{"warmup", SZ_OPT_DURATION, AT(warmup_ns), .arg = "TIME", .max = 600 * SZ_NS_PER_S,
@@ -49,7 +55,7 @@ static const struct sz_opt load_options[] = {
 	{"connect", SZ_OPT_CHOICE, AT(connect), .choices = connect_choices, .fallback = "paced",
 	 .help = "open connections one after the other's first answer, or all at once"},
 	{"reconnect-every", SZ_OPT_COUNT, AT(reconnect_every), .arg = "N", .max = 1000000000,
-	 .fallback = "0", .help = "responses before a client opens a new connection; 0: never"},
+	 .fallback = "0", .help = "responses of a connection before a new one is opened; 0: never"},
 	{"expect-body", SZ_OPT_TEXT, AT(expect_body), .arg = "TEXT",
 	 .help = "what a good answer holds: one without it, such as an error page with status 200, "
 		 "has failed"},
@@ -66,7 +72,7 @@ static const struct sz_opt load_options[] = {
 	 .help = "of random gaps, and of the order of several URLs"},
 	{"burst", SZ_OPT_COUNT, AT(burst), .arg = "K", .max = SZ_LOAD_CLIENTS_MAX,
 	 .help = "instead of the closed loop, rounds in which every user sends K requests at "
-		 "once, each on its own connection; --clients and --duration are not used"},
+		 "once, each by a client of its own; --clients and --duration are not used"},
 	{"rounds", SZ_OPT_COUNT, AT(rounds), .arg = "N", .min = 1, .max = SZ_LOAD_ROUNDS_MAX,
 	 .fallback = "20", .help = "rounds of a burst"},
 	{"users", SZ_OPT_COUNT, AT(users), .arg = "U", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
@@ -152,6 +158,7 @@ static int fill_config(const struct load_options *options, const struct sz_parse
 {
 	*config = (struct sz_load_config){
 		.clients = (unsigned)options->clients,
+		.streams = (unsigned)options->streams,
 		.seed = options->seed,
 		.pause_ns = SZ_LOAD_PAUSE_NS,
 		.every_ns = options->every_ns,

@@ -98,6 +98,7 @@ static int make_tls(const struct sz_cli_request *options, struct sz_tls **tls, s
 		.ca_file = options->ca,
 		.cert_file = options->cert,
 		.key_file = options->key,
+		.offer = options->http == SZ_HTTP_2 ? SZ_OFFER_H2 : SZ_OFFER_HTTP1,
 		.no_verify = options->insecure,
 		.no_resume = options->full_handshakes,
 	};
@@ -124,6 +125,7 @@ int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t u
 	    (origin->url.tls && make_tls(options, &asked->tls, err) < 0))
 		return -1;
 	config->url = origin->url;
+	config->http = (enum sz_http)options->http;
 	config->requests = asked->requests;
 	config->tls = asked->tls;
 	tell_left_out(asked->requests);

@@ -7,7 +7,9 @@
  *	burst.c    rounds of a burst and the pauses between
  *	open.c     calls that come when they are due, and who takes them
  *	mix.c      which request is next
- *	client.c   one client: connect, send, receive, lose, try again
+ *	client.c   one client: when it sends, what becomes of it, when it tries again
+ *	conn.c     one connection, of one client or several
+ *	via-http1.c, via-http2.c  a request on a connection, and what comes back
  *	refusal.c  why nobody serves there, for people
  *	tally.c    what happened to the attempts that count
  *	abort.c    when to go on makes no sense
@@ -29,8 +31,10 @@
 
 #include <sys/resource.h>
 
+#include "base/buf.h"
 #include "load/load.h"
 #include "net/http1.h"
+#include "net/http2.h"
 #include "net/loop.h"
 #include "net/stream.h"
 
@@ -44,41 +48,87 @@ enum sz_load_stage {
 	SZ_STAGE_COUNT,
 };
 
+/* What may take no longer than the time-out: a connect, a request. */
+struct sz_wait {
+	struct sz_wait *older; /* neighbours in the load's list */
+	struct sz_wait *newer;
+	uint64_t started_ns;
+	void (*time_out)(struct sz_wait *wait, uint64_t now_ns);
+};
+
 enum sz_client_state {
-	SZ_CLIENT_DOWN, /* no connection; `retry` may be armed */
-	SZ_CLIENT_CONNECTING,
-	SZ_CLIENT_SECURING, /* the handshake of TLS */
-	SZ_CLIENT_IDLE,     /* connected, nothing in flight */
-	SZ_CLIENT_BUSY,     /* one request in flight */
+	SZ_CLIENT_IDLE,    /* nothing to do; `retry` may be armed */
+	SZ_CLIENT_WAITING, /* wants to send as soon as the connection takes it */
+	SZ_CLIENT_BUSY,    /* one request in flight */
 };
 
 struct sz_client {
-	struct sz_watch watch;
+	struct sz_wait wait; /* of the request */
 	struct sz_timer retry;
 	struct sz_load *load;
-	struct sz_client *older; /* neighbours in the list of pending clients */
-	struct sz_client *newer;
-	struct sz_stream stream;
+	struct sz_conn *conn;
 	enum sz_client_state state;
 	bool answered; /* since the stage that reset it */
 	bool is_due;   /* in a round or an open loop: has a request to send */
 	bool is_free;  /* in an open loop: waits for a call, in a list by next_free */
 	struct sz_client *next_free;
-	bool counted;        /* the request in flight is */
-	bool was_open;       /* had a connection before: the next one is a reconnect */
-	bool peer_closed;    /* the server closed this connection, or the last one when down */
-	unsigned failures;   /* in a row, without an answer between; sets the back-off */
-	uint64_t answers;    /* on this connection */
-	uint64_t started_ns; /* of the connect or of the request: the time-out runs from it */
-	uint64_t connected_ns;
+	bool counted;           /* the request in flight is */
+	unsigned failures;      /* in a row, without an answer between; sets the back-off */
 	uint64_t asked_ns;      /* of the request: its latency counts from it; when the round
-				 * started or the call was due, else started_ns */
+				 * started or the call was due, else when it was sent */
 	uint64_t first_byte_ns; /* 0: none yet */
+	uint64_t body_bytes;    /* of the whole response */
 	const struct sz_request *request; /* in flight, or the last one */
 	bool again;                       /* it was stale: it is also the next one */
-	size_t sent_bytes;
-	struct sz_http1_response response;
+	bool is_retry;                    /* the one in flight was stale before */
+	union {
+		struct {
+			size_t sent_bytes;
+			struct sz_http1_response response;
+		} http1;
+		struct sz_http2_call http2;
+	} via;
 };
+
+enum sz_conn_state {
+	SZ_CONN_DOWN,
+	SZ_CONN_CONNECTING,
+	SZ_CONN_SECURING, /* the handshake of TLS */
+	SZ_CONN_OPEN,
+};
+
+struct sz_conn {
+	struct sz_watch watch;
+	struct sz_wait wait; /* of the connect and the handshake */
+	struct sz_load *load;
+	struct sz_stream stream;
+	struct sz_client *clients; /* its own, side by side */
+	unsigned client_count;
+	enum sz_conn_state state;
+	bool was_open;      /* before: the next time is a reconnect */
+	bool peer_closed;   /* the server closed it, or the last one when down */
+	bool is_ending;     /* takes no more requests; closed when none is in flight */
+	bool is_corked;     /* HTTP/2: what is sent goes out later, together */
+	unsigned in_flight; /* requests */
+	uint64_t asked, answers;
+	uint64_t connected_ns;
+	/* HTTP/2, while open */
+	struct sz_http2 *http2;
+	struct sz_buf unsent; /* there was no room for it */
+};
+
+/* How requests go over a connection. */
+struct sz_protocol {
+	void (*open)(struct sz_conn *conn); /* just opened; has clients that wait */
+	void (*on_readable)(struct sz_conn *conn);
+	void (*on_writable)(struct sz_conn *conn);
+	void (*close)(struct sz_conn *conn); /* about to be closed */
+	void (*send)(struct sz_client *client);
+	void (*give_up)(struct sz_client *client); /* the request in flight */
+	enum sz_phase (*phase_of)(const struct sz_client *client);
+};
+
+extern const struct sz_protocol sz_via_http1, sz_via_http2;
 
 /* Of an open loop. */
 struct sz_call {
@@ -104,9 +154,13 @@ struct sz_open {
 struct sz_load {
 	struct sz_load_config config;
 	struct sz_loop *loop;
+	const struct sz_protocol *protocol;
 	struct sz_client *clients;
+	struct sz_conn *conns;
+	unsigned conn_count;
 	const struct sz_requests *requests;
 	struct sz_requests *own_requests; /* when the config brings none */
+	struct sz_http2_head **heads;     /* of each request, for HTTP/2 */
 	double *weights;                  /* cumulative, when there are several */
 	uint64_t random;                  /* state of */
 	size_t *part_of;                  /* of each request, when there are several */
@@ -130,17 +184,17 @@ struct sz_load {
 	struct sz_err failure;
 	struct sz_watch stop_watch;
 
-	/* Clients that wait for a connection or a response, in order of
-	 * started_ns. All time-outs are equal, so the oldest is due first and
-	 * one lazy timer serves all: it fires, and is armed again for whoever
-	 * is the oldest then. */
-	struct sz_client *oldest;
-	struct sz_client *newest;
+	/* Connects and requests under way, in order of started_ns. All time-outs
+	 * are equal, so the oldest is due first and one lazy timer serves all: it
+	 * fires, and is armed again for whoever is the oldest then. */
+	struct sz_wait *oldest;
+	struct sz_wait *newest;
 	struct sz_timer timeout_timer;
 
 	struct sz_client *primed; /* whom the priming stage waits for */
 	unsigned answered;        /* clients with ->answered */
 	bool ever_answered;
+	bool speaks_http2; /* the service; it has shown that */
 
 	bool counting; /* requests sent now are counted */
 	uint64_t counted_in_flight;
@@ -173,22 +227,71 @@ struct sz_load {
 	struct sz_hist connect;
 	struct sz_hist handshake;
 
-	size_t received; /* bytes that were read last, for whichever client */
+	size_t received; /* bytes that were read last, on whichever connection; 0: not for people */
 	char buffer[64 * 1024];
 };
 
+/* conn.c */
+
+/* With the next `count` clients as its own. */
+void sz_conn_init(struct sz_conn *conn, struct sz_load *load, struct sz_client *clients,
+		  unsigned count);
+
+void sz_conn_open(struct sz_conn *conn);
+
+/* Close what is not down. What is in flight is the caller's to settle. */
+void sz_conn_hang_up(struct sz_conn *conn);
+
+/* Close it if it is ending and nothing is in flight. */
+void sz_conn_release(struct sz_conn *conn);
+
+/* Those that wait may go. */
+void sz_conn_wake(struct sz_conn *conn);
+
+/* Wait for bytes, and for more_events. */
+void sz_conn_watch(struct sz_conn *conn, uint32_t more_events);
+
 /* client.c */
 
-void sz_client_init(struct sz_client *client, struct sz_load *load);
+void sz_client_init(struct sz_client *client, struct sz_conn *conn);
 
 /* Let the client do what the stage wants of it, if it is not at it already. */
 void sz_client_go(struct sz_client *client);
 
-/* The time-out of a connect or a request. */
-void sz_client_time_out(struct sz_client *client, uint64_t now_ns);
-
-/* Close at once; a counted request in flight is unfinished. */
+/* A counted request in flight is unfinished. */
 void sz_client_abandon(struct sz_client *client, uint64_t now_ns);
+
+/* It waited for a connection, and none came about; why: as it was put into words,
+ * or NULL. */
+void sz_client_unconnected(struct sz_client *client, enum sz_phase phase, int errnum,
+			   const struct sz_err *why, uint64_t now_ns);
+
+/* The three ends of a request in flight. A connection that ended with it is
+ * closed before. */
+
+struct sz_answer {
+	int status;
+	uint64_t body_bytes;
+	bool lacks_text; /* that config.expected asks for */
+};
+
+void sz_client_complete(struct sz_client *client, const struct sz_answer *answer, uint64_t now_ns);
+
+struct sz_loss {
+	enum sz_outcome outcome;
+	enum sz_phase phase;
+	int errnum;
+	const char *why; /* what is wrong with what came; NULL when nothing came */
+};
+
+void sz_client_lose(struct sz_client *client, const struct sz_loss *loss, uint64_t now_ns);
+
+void sz_client_lose_stale(struct sz_client *client, uint64_t now_ns);
+
+/* via-http2.c */
+
+int sz_load_init_heads(struct sz_load *load, struct sz_err *err);
+void sz_load_free_heads(struct sz_load *load);
 
 /* stage.c */
 
@@ -208,8 +311,8 @@ void sz_load_check_stage(struct sz_load *load, uint64_t now_ns);
 /* load->failure is filled: end the stage with it. */
 void sz_load_fail(struct sz_load *load);
 
-void sz_load_push_pending(struct sz_load *load, struct sz_client *client);
-void sz_load_pull_pending(struct sz_load *load, struct sz_client *client);
+void sz_load_push_wait(struct sz_load *load, struct sz_wait *wait, uint64_t now_ns);
+void sz_load_pull_wait(struct sz_load *load, struct sz_wait *wait);
 
 /* A whole response came. Before its request is settled. */
 void sz_load_note_answer(struct sz_load *load, struct sz_client *client, bool ok, uint64_t now_ns);
@@ -280,9 +383,9 @@ static inline bool sz_load_is_open(const struct sz_load *load)
 void sz_load_note_unconnected(struct sz_load *load, const struct sz_client *client,
 			      enum sz_phase phase, int errnum, const struct sz_err *why);
 
-/* A request was lost; why: what is wrong with what came, NULL when nothing came. */
-void sz_load_note_lost(struct sz_load *load, const struct sz_client *client, enum sz_phase phase,
-		       int errnum, const char *why);
+/* A request was lost. */
+void sz_load_note_lost(struct sz_load *load, const struct sz_client *client,
+		       const struct sz_loss *loss);
 
 int sz_load_no_answer_error(const struct sz_load *load, struct sz_err *err);
 

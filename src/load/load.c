@@ -20,10 +20,10 @@
 
 /* The soft limit goes up only while the load lives: what is started afterwards
  * inherits the limit that the user set. */
-static int raise_descriptor_limit(unsigned clients, struct rlimit *before, struct sz_err *err)
+static int raise_descriptor_limit(unsigned connections, struct rlimit *before, struct sz_err *err)
 {
 	struct rlimit limit;
-	rlim_t need = clients + DESCRIPTORS_BESIDE_CLIENTS;
+	rlim_t need = connections + DESCRIPTORS_BESIDE_CLIENTS;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return sz_err_set(err, SZ_MACHINE, errno, "cannot read the limit of descriptors");
 	*before = limit;
@@ -31,8 +31,8 @@ static int raise_descriptor_limit(unsigned clients, struct rlimit *before, struc
 		return 0;
 	if (limit.rlim_max < need) {
 		sz_err_set(err, SZ_MACHINE, 0,
-			   "%u clients need %lu open descriptors, and the limit is %lu", clients,
-			   (unsigned long)need, (unsigned long)limit.rlim_max);
+			   "%u connections need %lu open descriptors, and the limit is %lu",
+			   connections, (unsigned long)need, (unsigned long)limit.rlim_max);
 		return sz_err_hint(err, "raise it with 'ulimit -n %lu', or ask for fewer clients",
 				   (unsigned long)need);
 	}
@@ -55,6 +55,10 @@ static int check_config(const struct sz_load_config *config, struct sz_err *err)
 	}
 	if (config->url.tls && !config->tls)
 		return sz_err_set(err, SZ_USAGE, 0, "https needs a configuration of TLS");
+	if (config->streams > 1 && config->http != SZ_HTTP_2) {
+		sz_err_set(err, SZ_USAGE, 0, "HTTP/1.1 has no streams: one request at a time");
+		return sz_err_hint(err, "ask for HTTP/2, or for more clients");
+	}
 	if (config->timeout_ns == 0) {
 		sz_err_set(err, SZ_USAGE, 0, "a time-out of 0 leaves no time to answer");
 		return sz_err_hint(err, "allow each request some seconds");
@@ -72,13 +76,23 @@ static int build_route(struct sz_load *load, struct sz_err *err)
 	return load->tls ? 0 : -1;
 }
 
+/* Users share no connection. */
 static int build_clients(struct sz_load *load, struct sz_err *err)
 {
+	unsigned per_user = load->config.clients / load->config.users;
+	unsigned streams = load->config.streams;
+	load->conn_count = sz_load_connections(&load->config);
 	load->clients = calloc(load->config.clients, sizeof(load->clients[0]));
-	if (!load->clients)
+	load->conns = calloc(load->conn_count, sizeof(load->conns[0]));
+	if (!load->clients || !load->conns)
 		return sz_err_nomem(err);
-	for (unsigned i = 0; i < load->config.clients; i++)
-		sz_client_init(&load->clients[i], load);
+	struct sz_conn *conn = load->conns;
+	for (unsigned user = 0; user < load->config.users; user++) {
+		struct sz_client *clients = &load->clients[(size_t)user * per_user];
+		for (unsigned i = 0; i < per_user; i += streams)
+			sz_conn_init(conn++, load, &clients[i],
+				     per_user - i < streams ? per_user - i : streams);
+	}
 	return 0;
 }
 
@@ -90,13 +104,16 @@ int sz_load_new(const struct sz_load_config *config, struct sz_load **load, stru
 	if (!made)
 		return sz_err_nomem(err);
 	made->config = *config;
-	if (raise_descriptor_limit(config->clients, &made->descriptor_limit, err) < 0) {
+	if (!made->config.streams)
+		made->config.streams = 1;
+	made->protocol = config->http == SZ_HTTP_2 ? &sz_via_http2 : &sz_via_http1;
+	if (raise_descriptor_limit(sz_load_connections(config), &made->descriptor_limit, err) < 0) {
 		free(made);
 		return -1;
 	}
 	if (sz_load_init_stages(made, err) < 0 || sz_load_init_mix(made, err) < 0 ||
-	    sz_burst_init(made, err) < 0 || build_route(made, err) < 0 ||
-	    build_clients(made, err) < 0) {
+	    sz_load_init_heads(made, err) < 0 || sz_burst_init(made, err) < 0 ||
+	    build_route(made, err) < 0 || build_clients(made, err) < 0) {
 		sz_load_free(made);
 		return -1;
 	}
@@ -104,17 +121,25 @@ int sz_load_new(const struct sz_load_config *config, struct sz_load **load, stru
 	return 0;
 }
 
+static void hang_up_all(struct sz_load *load)
+{
+	for (unsigned i = 0; load->conns && i < load->conn_count; i++) {
+		if (load->conns[i].state != SZ_CONN_DOWN)
+			sz_conn_hang_up(&load->conns[i]);
+	}
+}
+
 void sz_load_free(struct sz_load *load)
 {
 	if (!load)
 		return;
-	for (unsigned i = 0; load->clients && i < load->config.clients; i++)
-		if (load->clients[i].stream.fd >= 0)
-			sz_stream_close(&load->clients[i].stream);
+	hang_up_all(load);
 	sz_loop_free(load->loop);
 	sz_tls_origin_free(load->tls);
+	sz_load_free_heads(load);
 	sz_requests_free(load->own_requests);
 	free(load->clients);
+	free(load->conns);
 	free(load->weights);
 	free(load->part_of);
 	free(load->parts);
@@ -202,6 +227,14 @@ static int lead_in(struct sz_load *load, struct sz_err *err)
 	return load->answered || load->interrupted ? 0 : sz_load_no_answer_error(load, err);
 }
 
+static void abandon_all(struct sz_load *load)
+{
+	uint64_t now_ns = sz_now_ns();
+	for (unsigned i = 0; i < load->config.clients; i++)
+		sz_client_abandon(&load->clients[i], now_ns);
+	hang_up_all(load);
+}
+
 static int drain(struct sz_load *load, struct sz_err *err)
 {
 	sz_open_end(load);
@@ -209,8 +242,8 @@ static int drain(struct sz_load *load, struct sz_err *err)
 	if (sz_load_run_stage(load, err) < 0)
 		return -1;
 	/* Only after an interruption is anything left. */
-	while (load->oldest)
-		sz_client_abandon(load->oldest, sz_now_ns());
+	if (load->oldest)
+		abandon_all(load);
 	return 0;
 }
 

@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The load generator: clients over HTTP/1.1 keep-alive, in a closed loop, in an
- * open one or in bursts; over TCP or a unix socket, with TLS or without.
+ * The load generator: clients over HTTP/1.1 keep-alive or HTTP/2, in a closed
+ * loop, in an open one or in bursts; over TCP or a unix socket, with TLS or
+ * without.
  *
- * Each client has one connection and at most one request in flight. Closed: it
- * sends, waits for the whole response, sends again. Level-triggered epoll; in
- * the common case one read and one write per response; no batching, no added
- * delay. Bursts: see below.
+ * Each client has at most one request in flight, on a connection of its own or,
+ * in HTTP/2, on one that `streams` clients share. Closed: it sends, waits for
+ * the whole response, sends again. Level-triggered epoll; in the common case one
+ * read and one write per response; no batching, no added delay. Bursts: see
+ * below.
+ *
+ * HTTP/2. Over TLS the service must agree to it (ALPN); else it is spoken at
+ * once, with prior knowledge (RFC 9113, 3.3). A stream that the service refuses,
+ * or that a GOAWAY leaves out, is stale; another that it resets is a protocol
+ * error, and so is one whose connection breaks the rules. A connection that is
+ * lost takes all its requests with it, and one that cannot be opened fails all
+ * that wait for it, each counted by itself. A time-out resets its stream and
+ * leaves the connection open. After a GOAWAY, or with reconnect_every, a
+ * connection takes no more requests; who has one waits until those in flight
+ * have ended, then a new connection opens. A service that takes fewer streams at
+ * once than clients share a connection is refused: it would be loaded with less
+ * than was asked for. Answers that come in one read are followed by the next
+ * requests in one write.
  *
  * What it is not: it knows nothing of the service's processes (os/) and does
  * not judge what it saw (advise/).
@@ -35,15 +50,16 @@
  * and of an open loop
  *	scheduled = sent - stale + connect_failed + dropped + unsent
  * A retry is a new attempt. `stale`: a kept-alive connection was closed by
- * the server before any byte of the response; retried once at once.
+ * the server before any byte of the response, or the server said that it did not
+ * process the request; retried once at once.
  *
  * A window that tells nothing any more is aborted (enum sz_abort): its end is
  * then, and what was counted by then stands.
  *
  * Bursts are rounds: at a scheduled instant every user fires its calls, and the
  * round is over when the last of them is settled. A user has clients / users
- * connections; what has no connection yet waits for one, in order, as in a
- * browser. A user whose page fires k calls at once is k clients, u users are
+ * connections (of HTTP/2: streams); what has none yet waits for one, in order,
+ * as in a browser. A user whose page fires k calls at once is k clients, u users are
  * k * u: their rounds are simultaneous, which is the worst case. Calls go through
  * the set of requests in order, from its first in every round. Every latency counts from the
  *scheduled instant, so what the round had to wait for is in it: sending to the clients ahead, a new
@@ -84,6 +100,8 @@
 #define SZ_LOAD_ROUNDS_MAX 10000 /* per window */
 #define SZ_LOAD_PAUSE_NS UINT64_C(200000000)
 
+enum sz_http { SZ_HTTP_1, SZ_HTTP_2 };
+
 enum sz_connect_mode { SZ_CONNECT_PACED, SZ_CONNECT_BURST };
 
 enum sz_arrivals { SZ_ARRIVALS_CLOSED, SZ_ARRIVALS_BURST, SZ_ARRIVALS_OPEN };
@@ -103,7 +121,10 @@ struct sz_load_config {
 	const struct sz_requests *requests; /* borrowed, all to the origin of url; NULL: GET url */
 	uint64_t seed;                      /* of their order */
 	unsigned clients;                   /* 1 .. SZ_LOAD_CLIENTS_MAX */
-	unsigned users;                     /* of bursts: a divisor of clients; 0: one */
+	enum sz_http http;            /* 2: over TLS as agreed on (tls must offer it alone), else
+				       * unasked */
+	unsigned streams;             /* of HTTP/2: clients that share a connection; 0: one */
+	unsigned users;               /* of bursts: a divisor of clients; 0: one */
 	unsigned calls;               /* of bursts: each user's in a round; 0: one per client */
 	enum sz_connect_mode connect; /* of open(); later connections open when they are needed */
 	enum sz_arrivals arrivals;
@@ -125,6 +146,14 @@ static inline unsigned sz_load_calls(const struct sz_load_config *config)
 {
 	return config->calls ? config->calls
 			     : config->clients / (config->users ? config->users : 1);
+}
+
+/* Of all users. */
+static inline unsigned sz_load_connections(const struct sz_load_config *config)
+{
+	unsigned users = config->users ? config->users : 1;
+	unsigned streams = config->streams ? config->streams : 1;
+	return (config->clients / users + streams - 1) / streams * users;
 }
 
 enum sz_outcome {

@@ -12,6 +12,15 @@
 
 #define QUOTED_MOST 64 /* bytes of what came instead of HTTP */
 
+static const char instead_of_http2[] =
+	"leave --http 2 out, or switch HTTP/2 on in the service: it may know HTTP/1.1 alone";
+
+/* With prior knowledge a service that knows HTTP/1 alone may say anything, or nothing. */
+static bool is_unsure_of_http2(const struct sz_load *load)
+{
+	return load->config.http == SZ_HTTP_2 && !load->speaks_http2;
+}
+
 int sz_load_no_answer_error(const struct sz_load *load, struct sz_err *err)
 {
 	char addr[64];
@@ -26,7 +35,10 @@ int sz_load_no_answer_error(const struct sz_load *load, struct sz_err *err)
 	sz_err_set(err, SZ_MACHINE, ETIMEDOUT, "no request was answered within %s by %s",
 		   sz_format_duration(timeout, (double)load->config.timeout_ns),
 		   sz_addr_text(&load->config.addr, addr));
-	return sz_err_hint(err, "look into the service's log, or allow more time per request");
+	return sz_err_hint(err, "%s",
+			   is_unsure_of_http2(load)
+				   ? instead_of_http2
+				   : "look into the service's log, or allow more time per request");
 }
 
 static void quote_received(const struct sz_load *load, struct sz_buf *text)
@@ -46,9 +58,14 @@ static int not_http_error(const struct sz_load *load, const char *why, struct sz
 	char addr[64];
 	sz_autobuf struct sz_buf sample = {0};
 	quote_received(load, &sample);
-	sz_err_set(err, SZ_MACHINE, EPROTO, "%s does not answer in valid HTTP/1.1 (%s)%s",
-		   sz_addr_text(&load->config.addr, addr), why, sz_buf_text(&sample));
-	return sz_err_hint(err, "check that the URL is that of a plain HTTP service");
+	sz_err_set(err, SZ_MACHINE, EPROTO, "%s does not answer in valid %s (%s)%s",
+		   sz_addr_text(&load->config.addr, addr),
+		   load->config.http == SZ_HTTP_2 ? "HTTP/2" : "HTTP/1.1", why,
+		   sz_buf_text(&sample));
+	return sz_err_hint(err, "%s",
+			   is_unsure_of_http2(load)
+				   ? instead_of_http2
+				   : "check that the URL is that of a plain HTTP service");
 }
 
 static int socket_error(const struct sz_load *load, int errnum, struct sz_err *err)
@@ -56,7 +73,9 @@ static int socket_error(const struct sz_load *load, int errnum, struct sz_err *e
 	char addr[64];
 	sz_err_set(err, SZ_MACHINE, errnum, "%s took the first request and did not answer it",
 		   sz_addr_text(&load->config.addr, addr));
-	return sz_err_hint(err, "look into the service's log");
+	return sz_err_hint(err, "%s",
+			   is_unsure_of_http2(load) ? instead_of_http2
+						    : "look into the service's log");
 }
 
 static bool is_first(const struct sz_load *load, const struct sz_client *client)
@@ -80,18 +99,18 @@ void sz_load_note_unconnected(struct sz_load *load, const struct sz_client *clie
 	sz_load_fail(load);
 }
 
-void sz_load_note_lost(struct sz_load *load, const struct sz_client *client, enum sz_phase phase,
-		       int errnum, const char *why)
+void sz_load_note_lost(struct sz_load *load, const struct sz_client *client,
+		       const struct sz_loss *loss)
 {
-	load->last_phase = phase;
-	load->last_errnum = errnum;
+	load->last_phase = loss->phase;
+	load->last_errnum = loss->errnum;
 	if (!is_first(load, client))
 		return;
-	if (why)
-		not_http_error(load, why, &load->failure);
-	else if (errnum == ETIMEDOUT)
+	if (loss->why)
+		not_http_error(load, loss->why, &load->failure);
+	else if (loss->errnum == ETIMEDOUT)
 		sz_load_no_answer_error(load, &load->failure);
 	else
-		socket_error(load, errnum, &load->failure);
+		socket_error(load, loss->errnum, &load->failure);
 	sz_load_fail(load);
 }

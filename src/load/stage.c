@@ -125,7 +125,7 @@ int sz_load_run_stage(struct sz_load *load, struct sz_err *err)
 	return -1;
 }
 
-/* Pending clients */
+/* What is under way */
 
 static void arm_timeout_timer(struct sz_load *load)
 {
@@ -134,36 +134,37 @@ static void arm_timeout_timer(struct sz_load *load)
 		sz_load_fail(load);
 }
 
-void sz_load_push_pending(struct sz_load *load, struct sz_client *client)
+void sz_load_push_wait(struct sz_load *load, struct sz_wait *wait, uint64_t now_ns)
 {
-	client->older = load->newest;
-	client->newer = NULL;
+	wait->started_ns = now_ns;
+	wait->older = load->newest;
+	wait->newer = NULL;
 	if (load->newest)
-		load->newest->newer = client;
+		load->newest->newer = wait;
 	else
-		load->oldest = client;
-	load->newest = client;
+		load->oldest = wait;
+	load->newest = wait;
 	if (!sz_timer_armed(&load->timeout_timer))
 		arm_timeout_timer(load);
 }
 
-void sz_load_pull_pending(struct sz_load *load, struct sz_client *client)
+void sz_load_pull_wait(struct sz_load *load, struct sz_wait *wait)
 {
-	if (client->older)
-		client->older->newer = client->newer;
+	if (wait->older)
+		wait->older->newer = wait->newer;
 	else
-		load->oldest = client->newer;
-	if (client->newer)
-		client->newer->older = client->older;
+		load->oldest = wait->newer;
+	if (wait->newer)
+		wait->newer->older = wait->older;
 	else
-		load->newest = client->older;
+		load->newest = wait->older;
 }
 
 static void on_timeout_timer(struct sz_timer *timer, uint64_t now_ns)
 {
 	struct sz_load *load = sz_container_of(timer, struct sz_load, timeout_timer);
 	while (load->oldest && load->oldest->started_ns + load->config.timeout_ns <= now_ns)
-		sz_client_time_out(load->oldest, now_ns);
+		load->oldest->time_out(load->oldest, now_ns);
 	if (load->oldest)
 		arm_timeout_timer(load);
 }

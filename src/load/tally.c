@@ -30,8 +30,8 @@ const char *sz_phase_name(enum sz_phase phase)
 static void tally_parts(struct sz_load_result *result, const struct sz_client *client,
 			uint64_t now_ns)
 {
-	sz_hist_add(&result->queue, client->started_ns - client->asked_ns);
-	sz_hist_add(&result->service, client->first_byte_ns - client->started_ns);
+	sz_hist_add(&result->queue, client->wait.started_ns - client->asked_ns);
+	sz_hist_add(&result->service, client->first_byte_ns - client->wait.started_ns);
 	sz_hist_add(&result->transfer, now_ns - client->first_byte_ns);
 }
 
@@ -57,7 +57,7 @@ void sz_tally_outcome(struct sz_load_result *result, const struct sz_client *cli
 	if (outcome != SZ_OUTCOME_OK)
 		return;
 	sz_hist_add(&result->ttfb, client->first_byte_ns - client->asked_ns);
-	result->body_bytes += client->response.body_bytes;
+	result->body_bytes += client->body_bytes;
 	if (sz_load_is_open(client->load))
 		tally_parts(result, client, now_ns);
 }

@@ -61,8 +61,9 @@ static const struct cause protocol_causes[] = {
 	{SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, OWN_CERTIFICATE},
 	{SSL_R_TLSV1_UNRECOGNIZED_NAME, EPROTO, SZ_USAGE, "the peer serves no host of this name",
 	 "write the name that the service is configured for"},
-	{SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL, EPROTONOSUPPORT, SZ_USAGE,
-	 "the peer speaks no HTTP version that was offered", "offer HTTP/1.1 as well"},
+	{SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL, EPROTONOSUPPORT, SZ_MACHINE,
+	 "the peer speaks no HTTP version that was offered",
+	 "leave --http 2 out, or switch HTTP/2 on in the service"},
 	{SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE, EPROTO, SZ_MACHINE,
 	 "the peer found no cipher or parameters in common", "see the log of the service"},
 };

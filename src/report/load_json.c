@@ -64,7 +64,9 @@ static json_t *distribution(const struct sz_hist *hist)
 static json_t *connections(const struct sz_load_report *report)
 {
 	const struct sz_load_result *result = report->result;
-	return json_pack("{s:i, s:o, s:o, s:o}", "asked", (int)report->config->clients, "opened",
+	return json_pack("{s:i, s:i, s:o, s:o, s:o}", "asked",
+			 (int)sz_load_connections(report->config), "streams",
+			 report->config->streams ? (int)report->config->streams : 1, "opened",
 			 sz_json_count(result->connections_opened), "open_at_end",
 			 sz_json_count(result->connections_open_at_end), "reconnects",
 			 sz_json_count(result->reconnects));
@@ -256,6 +258,8 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 				    ? json_string(aborted[report->result->aborted])
 				    : json_null());
 	json_object_set_new(document, "url", json_string(report->url));
+	json_object_set_new(document, "http",
+			    json_string(report->config->http == SZ_HTTP_2 ? "2" : "1.1"));
 	put_rates(document, report);
 	json_object_set_new(document, "counts", counts(result));
 	json_object_set_new(document, "errors", errors(result));

@@ -92,7 +92,8 @@ static void put_bursts(struct sz_buf *out, const struct sz_load_report *report)
 	sz_buf_printf(out, "%u user%s x %u requests on %s, ", users, users == 1 ? "" : "s", calls,
 		      report->url);
 	if (calls * users != report->config->clients)
-		sz_buf_printf(out, "%u connections each, ", report->config->clients / users);
+		sz_buf_printf(out, "%u connections each, ",
+			      sz_load_connections(report->config) / users);
 	sz_buf_printf(out, "%zu rounds in %.1f s%s\n", result->round_count,
 		      sz_ns_to_s(result->duration_ns), result->interrupted ? " (interrupted)" : "");
 	if (result->round_count == 0)
@@ -187,6 +188,27 @@ static void put_parts(struct sz_buf *out, const struct sz_load_report *report)
 		      bursts ? "; slowest: rounds in which its first byte came last" : "");
 }
 
+static void put_connections(struct sz_buf *out, const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
+	const struct sz_load_config *config = report->config;
+	put_label(out, "Connections");
+	sz_buf_printf(out, "%u asked, %llu opened, %llu open at the end, %llu reconnects\n",
+		      sz_load_connections(config), (unsigned long long)result->connections_opened,
+		      (unsigned long long)result->connections_open_at_end,
+		      (unsigned long long)result->reconnects);
+	if (config->http == SZ_HTTP_2) {
+		put_label(out, "");
+		sz_buf_printf(out, "HTTP/2, %u stream%s at once on each\n", config->streams,
+			      config->streams == 1 ? "" : "s");
+	}
+	if (config->url.tls) {
+		put_label(out, "");
+		sz_buf_printf(out, "%llu handshakes resumed an earlier session\n",
+			      (unsigned long long)result->resumed);
+	}
+}
+
 static void put_gap(struct sz_buf *out, const struct sz_load_report *report)
 {
 	char text[SZ_UNIT_TEXT];
@@ -274,16 +296,7 @@ void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out
 	if (report->config->url.tls)
 		put_latency(out, "TLS", &result->handshake);
 	put_counts(out, result);
-	put_label(out, "Connections");
-	sz_buf_printf(out, "%u asked, %llu opened, %llu open at the end, %llu reconnects\n",
-		      report->config->clients, (unsigned long long)result->connections_opened,
-		      (unsigned long long)result->connections_open_at_end,
-		      (unsigned long long)result->reconnects);
-	if (report->config->url.tls) {
-		put_label(out, "");
-		sz_buf_printf(out, "%llu handshakes resumed an earlier session\n",
-			      (unsigned long long)result->resumed);
-	}
+	put_connections(out, report);
 	if (!in_bursts(report))
 		put_gap(out, report);
 	put_client(out, report);

@@ -52,7 +52,7 @@ static void outcomes_have_their_own_histograms(void **state)
 {
 	(void)state;
 	struct sz_client client = {.load = &closed, .asked_ns = 1000, .first_byte_ns = 1040};
-	client.response.body_bytes = 7;
+	client.body_bytes = 7;
 	sz_tally_outcome(&result, &client, SZ_OUTCOME_OK, 1100);
 	sz_tally_outcome(&result, &client, SZ_OUTCOME_HTTP_ERROR, 1010);
 	assert_int_equal(result.outcomes[SZ_OUTCOME_OK], 1);
