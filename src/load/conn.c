@@ -37,17 +37,25 @@ void sz_conn_hang_up(struct sz_conn *conn)
 }
 
 /* Whoever waits: the connection is open, or must be opened anew. What they send
- * goes out together. */
+ * goes out together. A connection may take fewer requests than clients wait: the
+ * first that it left out is the first next time. */
 void sz_conn_wake(struct sz_conn *conn)
 {
 	bool was_corked = conn->is_corked;
+	unsigned first = conn->first_to_wake;
+	bool is_full = false;
 	conn->is_corked = true;
 	for (unsigned i = 0; i < conn->client_count; i++) {
-		struct sz_client *client = &conn->clients[i];
+		unsigned number = (first + i) % conn->client_count;
+		struct sz_client *client = &conn->clients[number];
 		if (client->state != SZ_CLIENT_WAITING)
 			continue;
 		client->state = SZ_CLIENT_IDLE;
 		sz_client_go(client);
+		if (client->state == SZ_CLIENT_WAITING && !is_full) {
+			conn->first_to_wake = number;
+			is_full = true;
+		}
 	}
 	conn->is_corked = was_corked;
 }

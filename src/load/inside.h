@@ -104,6 +104,7 @@ struct sz_conn {
 	struct sz_stream stream;
 	struct sz_client *clients; /* its own, side by side */
 	unsigned client_count;
+	unsigned first_to_wake;
 	enum sz_conn_state state;
 	bool was_open;      /* before: the next time is a reconnect */
 	bool peer_closed;   /* the server closed it, or the last one when down */

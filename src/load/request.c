@@ -155,7 +155,7 @@ static int write_head(struct sz_requests *requests, struct sz_request *request, 
 		return sz_err_hint(err, "send fewer or shorter headers; servers take 8 to 64 KiB");
 	}
 	request->head_bytes = head.len;
-	if (request->body_bytes <= SZ_REQUEST_JOINED_MAX_BYTES)
+	if (request->body && request->body_bytes <= SZ_REQUEST_JOINED_MAX_BYTES)
 		sz_buf_append(&head, request->body, request->body_bytes);
 	if (head.failed)
 		return sz_err_nomem(err);

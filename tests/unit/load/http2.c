@@ -211,6 +211,18 @@ static void connections_are_replaced_as_asked(void **state)
 	assert_true((result.connections_opened - 2) * 5 <= all_sent());
 }
 
+/* Fewer requests than clients: all of them come to their turn. */
+static void short_connections_serve_everybody(void **state)
+{
+	(void)state;
+	start(play_answers, 10, 10);
+	config.reconnect_every = 3;
+	script_load(&config, 200, 20000, &result);
+	assert_int_equal(result.clients_answered, 10);
+	assert_int_equal(result.outcomes[SZ_OUTCOME_OK], result.sent);
+	assert_true(result.connections_opened * 3 >= all_sent());
+}
+
 /* Refusals */
 
 static void refuse_some(struct session *session, int32_t stream)
@@ -474,6 +486,7 @@ int main(void)
 		cmocka_unit_test_teardown(an_open_loop, stop),
 		cmocka_unit_test_teardown(users_share_no_connection, stop),
 		cmocka_unit_test_teardown(connections_are_replaced_as_asked, stop),
+		cmocka_unit_test_teardown(short_connections_serve_everybody, stop),
 		cmocka_unit_test_teardown(a_refused_stream_is_stale, stop),
 		cmocka_unit_test_teardown(a_request_is_retried_once, stop),
 		cmocka_unit_test_teardown(a_goaway_is_no_error, stop),
