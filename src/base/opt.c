@@ -167,17 +167,25 @@ const char *sz_nearest(const char *text, const char *(*at)(const void *list, siz
 	return nearest;
 }
 
+const struct sz_opt *sz_opt_at(const struct sz_command *command, size_t i)
+{
+	if (i < command->option_count)
+		return &command->options[i];
+	i -= command->option_count;
+	return i < command->shared_count ? &command->shared[i] : NULL;
+}
+
 static const char *option_name_at(const void *list, size_t i)
 {
-	const struct sz_command *command = list;
-	return i < command->option_count ? command->options[i].name : NULL;
+	const struct sz_opt *opt = sz_opt_at(list, i);
+	return opt ? opt->name : NULL;
 }
 
 /* The option that `text` (after the dashes, up to '=') names. */
 static const struct sz_opt *find(const struct sz_command *command, const char *text, size_t len)
 {
-	for (size_t i = 0; i < command->option_count; i++) {
-		const struct sz_opt *opt = &command->options[i];
+	const struct sz_opt *opt;
+	for (size_t i = 0; (opt = sz_opt_at(command, i)); i++) {
 		if (strlen(opt->name) == len && memcmp(opt->name, text, len) == 0)
 			return opt;
 	}
@@ -200,8 +208,8 @@ static int unknown_option(const struct sz_command *command, const char *arg, str
 
 static int set_defaults(const struct sz_command *command, void *options, struct sz_err *err)
 {
-	for (size_t i = 0; i < command->option_count; i++) {
-		const struct sz_opt *opt = &command->options[i];
+	const struct sz_opt *opt;
+	for (size_t i = 0; (opt = sz_opt_at(command, i)); i++) {
 		/* Texts are only ever read; argv's type is what forces the cast. */
 		if (opt->fallback && store(opt, (char *)(uintptr_t)opt->fallback, options, err) < 0)
 			return -1;
@@ -222,11 +230,12 @@ static bool ends_options(const struct sz_command *command, const char *word)
 /* "-n", alone. */
 static const struct sz_opt *find_letter(const struct sz_command *command, const char *arg)
 {
-	for (size_t i = 0; i < command->option_count; i++) {
-		if (arg[1] && !arg[2] && command->options[i].letter == arg[1])
-			return &command->options[i];
+	const struct sz_opt *opt = NULL;
+	for (size_t i = 0; arg[1] && !arg[2] && (opt = sz_opt_at(command, i)); i++) {
+		if (opt->letter == arg[1])
+			break;
 	}
-	return NULL;
+	return opt;
 }
 
 /* The option at argv[0] and its value; how many words it took, or -1. */
@@ -346,7 +355,8 @@ static int find_file(const struct sz_command *command, char **argv, const char *
 static const char *file_name_at(const void *list, size_t i)
 {
 	const struct sz_command *command = list;
-	return i == command->option_count ? command->operand_name : option_name_at(list, i);
+	size_t count = command->option_count + command->shared_count;
+	return i == count ? command->operand_name : option_name_at(list, i);
 }
 
 static int unknown_name(const struct sz_command *command, const char *name, struct sz_err *err)
@@ -513,8 +523,9 @@ void sz_opt_help(const struct sz_command *command, const char *program, struct s
 		      command->operands ? command->operands : "");
 	sz_buf_wrap(out, command->about, 0, HELP_COLUMNS);
 	sz_buf_puts(out, "\n\nOptions:\n");
-	for (size_t i = 0; i < command->option_count; i++)
-		help_option(&command->options[i], out);
+	const struct sz_opt *opt;
+	for (size_t i = 0; (opt = sz_opt_at(command, i)); i++)
+		help_option(opt, out);
 	sz_buf_puts(out, "  --help                    this text\n\nExamples:\n");
 	for (size_t i = 0; command->examples[i]; i++) {
 		sz_buf_puts(out, "  ");

@@ -70,6 +70,9 @@ struct sz_command {
 	const char *about;    /* a paragraph; lines are wrapped */
 	const struct sz_opt *options;
 	size_t option_count;
+	/* Rows that several commands have, of a struct with which their options begin. */
+	const struct sz_opt *shared;
+	size_t shared_count;
 	const char *const *examples; /* NULL-terminated, each works when pasted */
 	size_t operand_max;          /* before `--` */
 	bool takes_command;          /* everything after `--` is a command */
@@ -83,6 +86,9 @@ struct sz_parsed {
 	char **command; /* after `--`, or of the file; NULL: there is none */
 	struct sz_optfile file;
 };
+
+/* The i-th option of a command, its own first; NULL at the end. */
+const struct sz_opt *sz_opt_at(const struct sz_command *command, size_t i);
 
 /* Parse argv (without program and command name) into `options`, which starts
  * out zeroed, with defaults first. Reorders nothing; argv must stay, and

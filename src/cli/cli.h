@@ -51,55 +51,9 @@ struct sz_cli_request {
 	bool keep_secrets, insecure, full_handshakes, owned;
 };
 
-/* Their rows in a command's table; member is the struct's name in type. */
-#define SZ_CLI_REQUEST_OPTIONS(type, member)                                                       \
-	{"method",      SZ_OPT_TEXT,                                                               \
-	 'X',           SZ_OPT_AT(type, member.method),                                            \
-	 .arg = "NAME", .help = "instead of GET, or POST with a body"},                            \
-		{"header",                                                                         \
-		 SZ_OPT_TEXTS,                                                                     \
-		 'H',                                                                              \
-		 SZ_OPT_AT(type, member.headers),                                                  \
-		 .arg = "LINE",                                                                    \
-		 .help = "another header, as 'Name: value', or @FILE with one a line; "            \
-			 "repeatable"},                                                            \
-		{"body",        SZ_OPT_TEXT,                                                       \
-		 'd',           SZ_OPT_AT(type, member.body),                                      \
-		 .arg = "TEXT", .help = "what to send, or @FILE"},                                 \
-		{"bearer-file", SZ_OPT_TEXT, SZ_OPT_AT(type, member.bearer_file), .arg = "PATH",   \
-		 .help = "file with a token on its first line: Authorization: Bearer"},            \
-		{"basic-file", SZ_OPT_TEXT, SZ_OPT_AT(type, member.basic_file), .arg = "PATH",     \
-		 .help = "file with USER:PASSWORD on its first line"},                             \
-		{"cookie-file", SZ_OPT_TEXT, SZ_OPT_AT(type, member.cookie_file), .arg = "PATH",   \
-		 .help = "file with NAME=VALUE; NAME=VALUE on its first line"},                    \
-		{"expect-status", SZ_OPT_TEXT, SZ_OPT_AT(type, member.expect_status),              \
-		 .arg = "LIST", .help = "good statuses, like 200,404 or 2xx; without it 2xx,3xx"}, \
-		{"list", SZ_OPT_TEXT, SZ_OPT_AT(type, member.list), .arg = "PATH",                 \
-		 .help = "file of requests, a line each: [METHOD] URL [weight=N]; URL on the "     \
-			 "command line is then the service, and those of the file may be paths"},  \
-		{"har", SZ_OPT_TEXT, SZ_OPT_AT(type, member.har), .arg = "PATH",                   \
-		 .help = "a page as a browser saved it (HAR): in every round each user sends "     \
-			 "its requests in order, over as many connections as the browser had; "    \
-			 "URL "                                                                    \
-			 "is the service to send them to"},                                        \
-		{"keep-secrets", SZ_OPT_FLAG, SZ_OPT_AT(type, member.keep_secrets),                \
-		 .help = "send the cookies and tokens of --har, too"},                             \
-		{"unix-socket", SZ_OPT_TEXT, SZ_OPT_AT(type, member.unix_socket), .arg = "PATH",   \
-		 .help = "connect to this socket; URL says the rest"},                             \
-		{"cacert", SZ_OPT_TEXT, SZ_OPT_AT(type, member.ca), .arg = "PATH",                 \
-		 .help = "trust these certificates (PEM) instead of the system's"},                \
-		{"cert", SZ_OPT_TEXT, SZ_OPT_AT(type, member.cert), .arg = "PATH",                 \
-		 .help = "show this certificate (PEM), with its key unless --key is given"},       \
-		{"key", SZ_OPT_TEXT, SZ_OPT_AT(type, member.key), .arg = "PATH",                   \
-		 .help = "the key of --cert (PEM)"},                                               \
-		{"insecure", SZ_OPT_FLAG, SZ_OPT_AT(type, member.insecure),                        \
-		 .help = "do not verify the service's certificate"},                               \
-		{"full-handshakes", SZ_OPT_FLAG, SZ_OPT_AT(type, member.full_handshakes),          \
-		 .help = "resume no session of TLS"},                                              \
-	{                                                                                          \
-		"i-own-this-target", SZ_OPT_FLAG, SZ_OPT_AT(type, member.owned),                   \
-			.help = "load an address that is not this machine's loopback"              \
-	}
+/* Their rows, shared by the tables of commands whose options begin with them. */
+#define SZ_CLI_REQUEST_OPTIONS 17
+extern const struct sz_opt sz_cli_request_options[SZ_CLI_REQUEST_OPTIONS];
 
 /* What a load's configuration borrows; starts out zeroed. */
 struct sz_cli_asked {

@@ -21,13 +21,14 @@
 #define ROUNDS_MOST_NS (24 * 3600 * SZ_NS_PER_S) /* their number ends them */
 
 struct load_options {
+	struct sz_cli_request request; /* first: its rows are shared */
 	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;
 	uint64_t burst, rounds, users, every_ns, seed, streams;
 	const char *rate, *expect_body, *shard, *start_at, *out;
 	int connect, arrivals, late;
-	struct sz_cli_request request;
 	bool json;
 };
+_Static_assert(offsetof(struct load_options, request) == 0, "its rows are shared");
 
 static const char *const connect_choices[] = {"paced", "burst", NULL};
 static const char *const arrival_choices[] = {"constant", "poisson", NULL};
@@ -95,7 +96,6 @@ static const struct sz_opt load_options[] = {
 		 "url: http://127.0.0.1:8000/; the command line wins over it; paths in it are "
 		 "relative to the current directory"},
 	{"json", SZ_OPT_FLAG, AT(json), .help = "print one JSON document instead of text"},
-	SZ_CLI_REQUEST_OPTIONS(struct load_options, request),
 };
 
 static const char *const load_examples[] = {
@@ -406,6 +406,8 @@ const struct sz_cli_command sz_cmd_load = {
 			 "130 interrupted; with --out 0 unless it failed: sizeup merge judges.",
 		 .options = load_options,
 		 .option_count = SZ_ARRAY_LEN(load_options),
+		 .shared = sz_cli_request_options,
+		 .shared_count = SZ_CLI_REQUEST_OPTIONS,
 		 .examples = load_examples,
 		 .operand_max = URLS_MAX,
 		 .operand_name = "url"},

@@ -15,6 +15,7 @@
 #include "report/report.h"
 
 struct sweep_options {
+	struct sz_cli_request request; /* first: its rows are shared */
 	struct sz_settings workers, documented, users;
 	uint64_t current, least, need, budget_windows, budget_ns, soak_ns, seed;
 	const char *url, *expect_body, *ready, *goal;
@@ -25,9 +26,9 @@ struct sweep_options {
 	const char *apply, *undo, *pid_file, *cgroup, *reset;
 	uint64_t hook_timeout_ns;
 	struct sz_record_options record;
-	struct sz_cli_request request;
 	bool latency_table, quick, dry_run, json;
 };
+_Static_assert(offsetof(struct sweep_options, request) == 0, "its rows are shared");
 
 static const char *const connect_choices[] = {"paced", "burst", NULL};
 
@@ -134,7 +135,6 @@ static const struct sz_opt sweep_options[] = {
 		 "the same"},
 	{"dry-run", SZ_OPT_FLAG, AT(dry_run), .help = "print the plan and start nothing"},
 	{"json", SZ_OPT_FLAG, AT(json), .help = "print one JSON document instead of text"},
-	SZ_CLI_REQUEST_OPTIONS(struct sweep_options, request),
 };
 
 static const char *const sweep_examples[] = {
@@ -316,6 +316,8 @@ const struct sz_cli_command sz_cmd_sweep = {
 			  "trustworthy, 130 interrupted.",
 		 .options = sweep_options,
 		 .option_count = SZ_ARRAY_LEN(sweep_options),
+		 .shared = sz_cli_request_options,
+		 .shared_count = SZ_CLI_REQUEST_OPTIONS,
 		 .examples = sweep_examples,
 		 .takes_command = true,
 		 .operand_name = "command"},

@@ -93,8 +93,8 @@ static char *options_text(const struct sz_command *spec, const void *options,
 	int status = json_object_set_new(object, "command", command_json(config));
 	if (directory)
 		status |= json_object_set_new(object, "directory", json_string(directory));
-	for (size_t i = 0; i < spec->option_count; i++) {
-		const struct sz_opt *opt = &spec->options[i];
+	const struct sz_opt *opt;
+	for (size_t i = 0; (opt = sz_opt_at(spec, i)); i++) {
 		if (!is_beside_the_point(opt))
 			status |= json_object_set_new(object, opt->name,
 						      value_json(opt, (const char *)options +
