@@ -130,7 +130,7 @@ static void what_is_spread_evenly_is_one_group(void **state)
 		window->score = window->throughput_rps = 240 * pow(0.8, block);
 	}
 	answer(&sweep);
-assert_false(warned(&sweep, "starts-differ", ""));
+	assert_false(warned(&sweep, "starts-differ", ""));
 	sz_sweep_fini(&sweep);
 }
 
