@@ -26,7 +26,9 @@ check() { # NAME COMMAND...
 	shift
 	check_log=$(mktemp)
 	check_status=0
+	check_start_s=$(date +%s)
 	timeout --foreground --kill-after=10 "$CHECK_LIMIT_S" "$@" >"$check_log" 2>&1 || check_status=$?
+	check_name="$check_name ($(($(date +%s) - check_start_s)) s)"
 	case $check_status in
 	0) tally passed "$check_name" ;;
 	77) tally skipped "$check_name" && tail -n 3 "$check_log" | sed 's/^/     /' ;;

@@ -29,7 +29,7 @@
 #include "base/err.h"
 #include "record/record.h"
 
-#define SZ_STORE_BUSY_MS 5000
+#define SZ_STORE_BUSY_MS 20000
 
 struct sz_store;
 

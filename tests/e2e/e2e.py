@@ -148,6 +148,9 @@ OUTSIDE_NOISE = {"other programs used the CPU", "the hypervisor took CPU time aw
                  "programs stood still for want of memory"}
 
 
+TRIES = 3
+
+
 def only_outside_noise(document):
     """A gate that trips without cause must fail a test, not skip it."""
     seen = {text for row in document.get("settings", []) for text in row.get("disturbances", [])}
@@ -155,17 +158,19 @@ def only_outside_noise(document):
 
 
 def trusted_json(command, *args, statuses=(0,)):
-    """The document of a run that ends with one of the statuses, repeated once
-    when the machine was too noisy."""
+    """The document of a run that ends with one of the statuses, repeated when
+    it was not trustworthy."""
     # A noisy machine must not keep a test longer than run() waits.
     bounds = ["--budget", "60s"] if command == "sweep" else []
-    for _ in range(2):
+    excused = True
+    for _ in range(TRIES):
         ended = run(command, "--json", *bounds, *args)
         if ended.status != 4:
             check(ended.status in statuses, "the run failed", ended)
             return ended.json()
-        check(only_outside_noise(ended.json()), "nothing but the machine's noise spoils it", ended)
-    raise Skip("not trustworthy twice: the machine is too noisy")
+        excused = excused and only_outside_noise(ended.json())
+    check(excused, "nothing but the machine's noise spoils it every time", ended)
+    raise Skip(f"not trustworthy {TRIES} times: the machine is too noisy")
 
 
 @contextlib.contextmanager
@@ -223,9 +228,10 @@ def outcome_of(test):
     except Skip as reason:
         print(f"skip {test.__name__}: {reason}")
         return "skipped"
-    except Exception:  # any fault of a test is that test's failure
-        print(f"FAIL {test.__name__}")
+    except Exception as fault:  # any fault of a test is that test's failure
         traceback.print_exc(file=sys.stdout)
+        # Last, as whole documents may be printed above.
+        print(f"FAIL {test.__name__}: {str(fault).splitlines()[:1]}")
         return "failed"
     finally:
         while Run.of_this_test:
