@@ -45,7 +45,7 @@ int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bo
 /* Which requests a load sends, how they are made, and to where. */
 struct sz_cli_request {
 	const char *method, *body, *bearer_file, *basic_file, *cookie_file, *expect_status;
-	const char *list, *har, *unix_socket, *ca, *cert, *key;
+	const char *list, *har, *log, *unix_socket, *ca, *cert, *key;
 	struct sz_texts headers;
 	int http; /* enum sz_http; not among the rows below, as only a load has it */
 	bool keep_secrets, insecure, full_handshakes, owned;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,13 +19,15 @@
 #include "target/target.h"
 
 #define URLS_MAX 64
+#define SPEED_LEAST 0.001
+#define SPEED_MOST 1000.0
 #define ROUNDS_MOST_NS (24 * 3600 * SZ_NS_PER_S) /* their number ends them */
 
 struct load_options {
 	struct sz_cli_request request; /* first: its rows are shared */
 	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;
-	uint64_t burst, rounds, users, every_ns, seed, streams;
-	const char *rate, *expect_body, *shard, *start_at, *out;
+	uint64_t burst, rounds, users, every_ns, seed, streams, think_ns;
+	const char *rate, *speed, *expect_body, *shard, *start_at, *out;
 	int connect, arrivals, late;
 	bool json;
 };
@@ -64,10 +67,20 @@ static const struct sz_opt load_options[] = {
 	 .help = "instead of the closed loop, calls that come when they are due: 200 per second, "
 		 "100..1000 along a ramp, or 100,200,400 in steps over the duration; --clients is "
 		 "the most in flight, and latency counts from when a call was due"},
+	{"log", SZ_OPT_TEXT, AT(request.log), .arg = "PATH",
+	 .help = "instead of the closed loop, the calls of an access log (as nginx and Apache "
+		 "write "
+		 "it) when they came, at most the first --duration of them; URL is the service"},
+	{"speed", SZ_OPT_TEXT, AT(speed), .arg = "X", .fallback = "1",
+	 .help = "of --log: 10 is ten times as fast"},
+	{"think", SZ_OPT_DURATION, AT(think_ns), .arg = "TIME", .max = 3600 * SZ_NS_PER_S,
+	 .help = "time of a client of the closed loop between an answer and its next request"},
 	{"arrivals", SZ_OPT_CHOICE, AT(arrivals), .choices = arrival_choices,
-	 .fallback = "constant", .help = "gaps between the calls of --rate: even, or random"},
+	 .fallback = "constant",
+	 .help = "gaps between the calls of --rate, or times of --think: even, or random"},
 	{"late", SZ_OPT_CHOICE, AT(late), .choices = late_choices, .fallback = "send",
-	 .help = "calls of --rate for which no client is free wait, and leave at no more than "
+	 .help = "calls of --rate or --log for which no client is free wait, and leave at no more "
+		 "than "
 		 "twice the rate; or are dropped"},
 	{"seed", SZ_OPT_COUNT, AT(seed), .arg = "N", .max = UINT32_MAX, .fallback = "1",
 	 .help = "of random gaps, and of the order of several URLs"},
@@ -139,6 +152,46 @@ static int fill_rate(const struct load_options *options, struct sz_load_config *
 	return 0;
 }
 
+/* Calls until the duration ends; their mean rate is the pace of catching up. */
+static size_t count_until(const struct sz_requests *requests, double until_ns)
+{
+	size_t count = 0;
+	while (count < requests->count && (double)requests->items[count].at_ns < until_ns)
+		count++;
+	return count;
+}
+
+static int fill_replay(const struct load_options *options, struct sz_load_config *config,
+		       struct sz_err *err)
+{
+	char *end;
+	if (!options->request.log)
+		return 0;
+	if (options->rate || options->burst || options->shard || options->out) {
+		sz_err_set(err, SZ_USAGE, 0, "--log excludes --rate, --burst, --shard and --out");
+		return sz_err_hint(err, "its calls come when they came");
+	}
+	double speed = strtod(options->speed, &end);
+	if (*end || !(speed >= SPEED_LEAST && speed <= SPEED_MOST)) {
+		sz_err_set(err, SZ_USAGE, 0, "--speed: '%.40s' is out of range", options->speed);
+		return sz_err_hint(err, "give a number from %g to %g", SPEED_LEAST, SPEED_MOST);
+	}
+	double duration_s = sz_ns_to_s(options->duration_ns);
+	size_t count = count_until(config->requests, duration_s * speed * 1e9);
+	if (count < config->requests->count)
+		fprintf(stderr,
+			"sizeup: the first %zu of %zu calls come within %g s; a longer "
+			"--duration takes more\n",
+			count, config->requests->count, duration_s);
+	double rate_rps = fmax((double)count / duration_s, SZ_RATE_MIN_RPS);
+	config->arrivals = SZ_ARRIVALS_OPEN;
+	config->late = (enum sz_late)options->late;
+	config->replay_speed = speed;
+	config->rate =
+		(struct sz_rate){.leg = {{rate_rps, rate_rps, options->duration_ns}}, .count = 1};
+	return 0;
+}
+
 static int fill_burst(const struct load_options *options, struct sz_load_config *config,
 		      struct sz_err *err)
 {
@@ -166,11 +219,15 @@ static int fill_config(const struct load_options *options, const struct sz_parse
 		.reconnect_every = options->reconnect_every,
 		.timeout_ns = options->timeout_ns,
 		.warmup_ns = options->warmup_ns,
+		.think_ns = options->think_ns,
+		.think_random = options->arrivals == 1,
 	};
 	if (fill_rate(options, config, err) < 0 ||
 	    sz_cli_fill_expected(options->expect_body, config, err) < 0 ||
 	    sz_cli_ask(&options->request, parsed->operand, parsed->operand_count, asked, config,
 		       err) < 0)
+		return -1;
+	if (fill_replay(options, config, err) < 0)
 		return -1;
 	return fill_burst(options, config, err);
 }
@@ -198,13 +255,23 @@ static void start_live(void *arg, enum sz_edge edge)
 		fputs("\r\033[K", stderr);
 }
 
+/* A replay is over when its last call has come. */
+static uint64_t duration_of(const struct load_options *options, const struct sz_load_config *config)
+{
+	const struct sz_requests *requests = config->requests;
+	if (config->replay_speed == 0)
+		return options->duration_ns;
+	double last_ns = (double)requests->items[requests->count - 1].at_ns / config->replay_speed;
+	return (uint64_t)fmin((double)options->duration_ns, last_ns + SZ_NS_PER_MS);
+}
+
 static struct sz_load_span span_of(const struct load_options *options,
 				   const struct sz_load_config *config)
 {
 	if (config->arrivals == SZ_ARRIVALS_BURST)
 		return (struct sz_load_span){.rounds = options->rounds, .max_ns = ROUNDS_MOST_NS};
-	return (struct sz_load_span){.min_ns = options->duration_ns,
-				     .max_ns = options->duration_ns};
+	uint64_t duration_ns = duration_of(options, config);
+	return (struct sz_load_span){.min_ns = duration_ns, .max_ns = duration_ns};
 }
 
 static int measure(struct sz_load *load, const struct sz_load_span *span,
@@ -343,7 +410,7 @@ static int load_and_show(const struct load_options *options, const struct sz_loa
 			 struct sz_err *err)
 {
 	struct sz_wall wall = sz_wall_read();
-	struct live live = {.duration_ns = options->duration_ns};
+	struct live live = {.duration_ns = duration_of(options, whole)};
 	struct sz_load_config part;
 	struct sz_load_span span;
 	struct sz_load *load = NULL;
@@ -378,7 +445,8 @@ static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
 	int help = sz_cli_parse(spec, argv, &options, &parsed, err);
 	if (help)
 		return help < 0 ? -1 : 0;
-	if (parsed.operand_count == 0 && !options.request.har && !options.request.list) {
+	if (parsed.operand_count == 0 && !options.request.har && !options.request.list &&
+	    !options.request.log) {
 		sz_err_set(err, SZ_USAGE, 0, "there is no URL to load");
 		return sz_err_hint(err, "sizeup load http://127.0.0.1:8000/");
 	}

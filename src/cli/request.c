@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "cli/cli.h"
 
 #define AT(member) SZ_OPT_AT(struct sz_cli_request, member)
@@ -48,7 +49,7 @@ const struct sz_opt sz_cli_request_options[SZ_CLI_REQUEST_OPTIONS] = {
 
 static bool reads_file(const struct sz_cli_request *options)
 {
-	return options->list || options->har;
+	return options->list || options->har || options->log;
 }
 
 static int add_urls(struct sz_requests *requests, char *const *urls, size_t count,
@@ -70,6 +71,9 @@ static void tell_left_out(const struct sz_requests *requests)
 				(unsigned long long)requests->left_out[i],
 				sz_left_out_name((enum sz_left_out)i));
 	}
+	if (requests->first_malformed)
+		fprintf(stderr, "sizeup: the first line of another format is %s\n",
+			requests->first_malformed);
 	if (requests->secrets_dropped)
 		fprintf(stderr,
 			"sizeup: left out %llu cookies and other secret headers; --keep-secrets "
@@ -98,23 +102,29 @@ static int build(const struct sz_cli_request *options, char *const *urls, size_t
 	};
 	if (sz_requests_new(&config, requests, err) < 0)
 		return -1;
-	if (options->list &&
-	    sz_requests_read_file(*requests, sz_requests_read_list, options->list, err) < 0)
-		return -1;
-	if (options->har &&
-	    sz_requests_read_file(*requests, sz_requests_read_har, options->har, err) < 0)
-		return -1;
+	const struct {
+		const char *path;
+		sz_requests_reader *reader;
+	} files[] = {{options->list, sz_requests_read_list},
+		     {options->har, sz_requests_read_har},
+		     {options->log, sz_requests_read_log}};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(files); i++) {
+		if (files[i].path &&
+		    sz_requests_read_file(*requests, files[i].reader, files[i].path, err) < 0)
+			return -1;
+	}
 	return is_base ? 0 : add_urls(*requests, urls, url_count, err);
 }
 
 static int check_files(const struct sz_cli_request *options, size_t url_count, struct sz_err *err)
 {
-	if (options->list && options->har) {
-		sz_err_set(err, SZ_USAGE, 0, "--list and --har exclude each other");
+	if (!!options->list + !!options->har + !!options->log > 1) {
+		sz_err_set(err, SZ_USAGE, 0, "--list, --har and --log exclude each other");
 		return sz_err_hint(err, "load them one after the other");
 	}
 	if (reads_file(options) && url_count > 1) {
-		sz_err_set(err, SZ_USAGE, 0, "with --list or --har there is at most one URL");
+		sz_err_set(err, SZ_USAGE, 0,
+			   "with --list, --har or --log there is at most one URL");
 		return sz_err_hint(err, "give the service's, without a path: "
 					"http://127.0.0.1:8000");
 	}

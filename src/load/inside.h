@@ -135,13 +135,15 @@ extern const struct sz_protocol sz_via_http1, sz_via_http2;
 struct sz_call {
 	uint64_t due_ns;
 	bool counted;
+	size_t number; /* of a replay: which request */
 };
 
 struct sz_open {
 	bool is_running;
 	struct sz_schedule schedule;
 	uint64_t origin_ns;         /* of the schedule */
-	uint64_t due_ns;            /* the next call */
+	uint64_t due_ns;            /* the next call; UINT64_MAX: there is none */
+	size_t replayed;            /* calls of a replay that have come, the next one too */
 	uint64_t from_ns, until_ns; /* calls due then count */
 	struct sz_timer arrival;
 	struct sz_call *queue; /* a ring of cap, a power of two or 0 */

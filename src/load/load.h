@@ -68,6 +68,8 @@
  * within a round. open warms up with whole rounds, at least one; a window has
  * neither lead-in nor tail and consists of whole rounds unless interrupted.
  *
+ * A client of a closed loop may think between an answer and its next request.
+ *
  * In other loops each request is drawn from the set by weight, seeded.
  *
  * In an open loop calls come when they are due (schedule.h), and clients are the
@@ -133,6 +135,12 @@ struct sz_load_config {
 			      * that come while a round lasts are left out */
 	struct sz_rate rate; /* of an open loop */
 	enum sz_late late;   /* likewise */
+	/* Of an open loop, unless 0: the requests in their order, each when its at_ns
+	 * says, so many times as fast; `rate` is then their mean. None comes after the
+	 * last. */
+	double replay_speed;
+	uint64_t think_ns;        /* closed loop: from an answer to the client's next request */
+	bool think_random;        /* that is the mean of an exponential time */
 	uint64_t reconnect_every; /* responses per connection; 0: as long as the server lets us */
 	uint64_t timeout_ns;      /* per request, and per connect */
 	uint64_t warmup_ns;       /* least time under full load before t0 */

@@ -184,8 +184,10 @@ static json_t *open_loop(const struct sz_load_report *report)
 	if (report->config->arrivals != SZ_ARRIVALS_OPEN)
 		return json_null();
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "arrivals",
-			 report->config->rate.poisson ? "poisson" : "constant", "late",
-			 report->config->late == SZ_LATE_DROP ? "drop" : "send", "seed",
+			 report->config->replay_speed > 0 ? "replay"
+			 : report->config->rate.poisson   ? "poisson"
+							  : "constant",
+			 "late", report->config->late == SZ_LATE_DROP ? "drop" : "send", "seed",
 			 sz_json_count(report->config->rate.seed), "scheduled",
 			 sz_json_count(result->scheduled), "dropped",
 			 sz_json_count(result->dropped), "unsent", sz_json_count(result->unsent),
