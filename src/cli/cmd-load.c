@@ -36,7 +36,8 @@ _Static_assert(offsetof(struct load_options, request) == 0, "its rows are shared
 static const char *const connect_choices[] = {"paced", "burst", NULL};
 static const char *const arrival_choices[] = {"constant", "poisson", NULL};
 static const char *const late_choices[] = {"send", "drop", NULL};
-static const char *const http_choices[] = {[SZ_HTTP_1] = "1", [SZ_HTTP_2] = "2", NULL};
+static const char *const http_choices[] =
+	{[SZ_HTTP_1] = "1", [SZ_HTTP_2] = "2", [SZ_HTTP_1_0] = "1.0", NULL};
 
 #define AT(member) SZ_OPT_AT(struct load_options, member)
 
@@ -46,7 +47,8 @@ static const struct sz_opt load_options[] = {
 	 .help = "clients, each with one request in flight"},
 	{"http", SZ_OPT_CHOICE, AT(request.http), .choices = http_choices, .fallback = "1",
 	 .help = "HTTP/1.1, a connection per client; or HTTP/2: as agreed on with https (ALPN), "
-		 "unasked with http (prior knowledge)"},
+		 "unasked with http (prior knowledge); or HTTP/1.0, of which most services close "
+		 "every connection"},
 	{"streams", SZ_OPT_COUNT, AT(streams), .arg = "N", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
 	 .fallback = "1", .help = "clients that share a connection of --http 2"},
 	{"duration", SZ_OPT_DURATION, AT(duration_ns), .arg = "TIME", .min = 10 * SZ_NS_PER_MS,

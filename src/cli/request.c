@@ -99,6 +99,7 @@ static int build(const struct sz_cli_request *options, char *const *urls, size_t
 		.cookie_file = options->cookie_file,
 		.expected = options->expect_status,
 		.keep_secrets = options->keep_secrets,
+		.is_http10 = options->http == SZ_HTTP_1_0,
 	};
 	if (sz_requests_new(&config, requests, err) < 0)
 		return -1;

@@ -102,7 +102,9 @@
 #define SZ_LOAD_ROUNDS_MAX 10000 /* per window */
 #define SZ_LOAD_PAUSE_NS UINT64_C(200000000)
 
-enum sz_http { SZ_HTTP_1, SZ_HTTP_2 };
+enum sz_http { SZ_HTTP_1, SZ_HTTP_2, SZ_HTTP_1_0 };
+
+const char *sz_http_version(enum sz_http http); /* "1.1", "2", "1.0" */
 
 enum sz_connect_mode { SZ_CONNECT_PACED, SZ_CONNECT_BURST };
 

@@ -260,8 +260,7 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 				    ? json_string(aborted[report->result->aborted])
 				    : json_null());
 	json_object_set_new(document, "url", json_string(report->url));
-	json_object_set_new(document, "http",
-			    json_string(report->config->http == SZ_HTTP_2 ? "2" : "1.1"));
+	json_object_set_new(document, "http", json_string(sz_http_version(report->config->http)));
 	put_rates(document, report);
 	json_object_set_new(document, "counts", counts(result));
 	json_object_set_new(document, "errors", errors(result));
