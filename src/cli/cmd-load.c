@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "cli/cli.h"
+#include "load/threads.h"
 #include "load/load.h"
 #include "load/shard.h"
 #include "target/target.h"
@@ -26,7 +27,7 @@
 struct load_options {
 	struct sz_cli_request request; /* first: its rows are shared */
 	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;
-	uint64_t burst, rounds, users, every_ns, seed, streams, think_ns;
+	uint64_t burst, rounds, users, every_ns, seed, streams, think_ns, threads;
 	const char *rate, *speed, *expect_body, *shard, *start_at, *out;
 	int connect, arrivals, late;
 	bool json;
@@ -51,6 +52,9 @@ static const struct sz_opt load_options[] = {
 		 "every connection"},
 	{"streams", SZ_OPT_COUNT, AT(streams), .arg = "N", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
 	 .fallback = "1", .help = "clients that share a connection of --http 2"},
+	{"threads", SZ_OPT_COUNT, AT(threads), .arg = "N", .min = 1, .max = SZ_LOAD_THREADS_MAX,
+	 .fallback = "1",
+	 .help = "threads that share the load, when one core is not enough for it"},
 	{"duration", SZ_OPT_DURATION, AT(duration_ns), .arg = "TIME", .min = 10 * SZ_NS_PER_MS,
 	 .max = 24 * 3600 * SZ_NS_PER_S, .fallback = "10s", .help = "length of the window"},
 	{"warmup", SZ_OPT_DURATION, AT(warmup_ns), .arg = "TIME", .max = 600 * SZ_NS_PER_S,
@@ -169,8 +173,10 @@ static int fill_replay(const struct load_options *options, struct sz_load_config
 	char *end;
 	if (!options->request.log)
 		return 0;
-	if (options->rate || options->burst || options->shard || options->out) {
-		sz_err_set(err, SZ_USAGE, 0, "--log excludes --rate, --burst, --shard and --out");
+	if (options->rate || options->burst || options->shard || options->out ||
+	    options->threads > 1) {
+		sz_err_set(err, SZ_USAGE, 0,
+			   "--log excludes --rate, --burst, --shard, --out and --threads");
 		return sz_err_hint(err, "its calls come when they came");
 	}
 	double speed = strtod(options->speed, &end);
@@ -276,12 +282,16 @@ static struct sz_load_span span_of(const struct load_options *options,
 	return (struct sz_load_span){.min_ns = duration_ns, .max_ns = duration_ns};
 }
 
-static int measure(struct sz_load *load, const struct sz_load_span *span,
-		   struct sz_load_result *result, struct sz_err *err)
+/* The load is the caller's to free: parts of the result may be its own. */
+static int measure(const struct load_options *options, const struct sz_load_config *config,
+		   const struct sz_load_span *span, struct sz_load **load, struct sz_shard_run *run,
+		   struct sz_err *err)
 {
-	if (sz_load_open(load, err) < 0)
+	if (options->threads > 1)
+		return sz_load_by_threads(config, (unsigned)options->threads, span, run, err);
+	if (sz_load_new(config, load, err) < 0 || sz_load_open(*load, err) < 0)
 		return -1;
-	return sz_load_window(load, span, result, err);
+	return sz_load_window(*load, span, &run->result, err);
 }
 
 static void name_target(const struct sz_load_config *config, char url[SZ_SHARD_TEXT])
@@ -370,7 +380,8 @@ static int show(const struct load_options *options, const struct sz_load_config 
 					.config = config,
 					.result = &run->result,
 					.runs = &run,
-					.run_count = options->shard ? 1 : 0};
+					.run_count = options->shard ? 1 : 0,
+					.is_sum = options->threads > 1};
 	snprintf(report.url, sizeof(report.url), "%s", run->url);
 	sz_load_judge(config, &run->result, &judgement);
 	if (options->json)
@@ -408,6 +419,11 @@ static int plan(const struct load_options *options, const struct sz_load_config 
 	return sz_start_on_clock(run->start_at_ns, wall, &span->start_ns, err);
 }
 
+static void free_run(struct sz_shard_run **run)
+{
+	sz_shard_run_free(*run);
+}
+
 static int load_and_show(const struct load_options *options, const struct sz_load_config *whole,
 			 struct sz_err *err)
 {
@@ -416,7 +432,7 @@ static int load_and_show(const struct load_options *options, const struct sz_loa
 	struct sz_load_config part;
 	struct sz_load_span span;
 	struct sz_load *load = NULL;
-	sz_autofree struct sz_shard_run *run = calloc(1, sizeof(*run));
+	__attribute__((cleanup(free_run))) struct sz_shard_run *run = calloc(1, sizeof(*run));
 	if (!run)
 		return sz_err_nomem(err);
 	if (plan(options, whole, &wall, run, &part, &span, err) < 0)
@@ -429,9 +445,7 @@ static int load_and_show(const struct load_options *options, const struct sz_loa
 		span.at_edge = start_live;
 		span.arg = &live;
 	}
-	int status = sz_load_new(&part, &load, err);
-	if (status == 0)
-		status = measure(load, &span, &run->result, err);
+	int status = measure(options, &part, &span, &load, run, err);
 	if (status == 0)
 		status = finish(options, &part, &wall, run, path, err);
 	sz_load_free(load);

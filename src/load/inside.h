@@ -254,6 +254,12 @@ void sz_conn_wake(struct sz_conn *conn);
 /* Wait for bytes, and for more_events. */
 void sz_conn_watch(struct sz_conn *conn, uint32_t more_events);
 
+/* load.c */
+
+/* Make room for so many. The soft limit goes up only while the load lives: what is
+ * started afterwards inherits the limit that the user set, *before. */
+int sz_load_raise_limit(unsigned connections, struct rlimit *before, struct sz_err *err);
+
 /* client.c */
 
 void sz_client_init(struct sz_client *client, struct sz_conn *conn);

@@ -274,9 +274,8 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 	json_object_set_new(document, "requests", requests(report));
 	/* Of several it is only known what it cannot exceed. */
 	json_object_set_new(document, "longest_gap_ms",
-			    sz_json_number(report->run_count > 1
-						   ? SZ_NAN
-						   : sz_ns_to_ms(result->longest_gap_ns)));
+			    sz_json_number(report->is_sum ? SZ_NAN
+							  : sz_ns_to_ms(result->longest_gap_ns)));
 	json_object_set_new(document, "connections", connections(report));
 	json_object_set_new(document, "concurrency_ratio",
 			    sz_json_number(sz_load_concurrency_ratio(report->config, result)));

@@ -224,7 +224,7 @@ static void put_gap(struct sz_buf *out, const struct sz_load_report *report)
 {
 	char text[SZ_UNIT_TEXT];
 	put_label(out, "Longest gap");
-	sz_buf_printf(out, "%s%s without a completion\n", report->run_count > 1 ? "at most " : "",
+	sz_buf_printf(out, "%s%s without a completion\n", report->is_sum ? "at most " : "",
 		      sz_format_duration(text, (double)report->result->longest_gap_ns));
 }
 
@@ -237,7 +237,7 @@ static void put_client(struct sz_buf *out, const struct sz_load_report *report)
 		      "request\n",
 		      (double)result->client_cpu_ns / 1e3 /
 			      (double)(result->sent ? result->sent : 1),
-		      report->run_count > 1 ? "each at most " : "",
+		      report->is_sum ? "each at most " : "",
 		      sz_load_client_cores(report->config, report->result) * 100,
 		      (double)result->epoll_waits / (double)(result->sent ? result->sent : 1));
 }
