@@ -7,7 +7,7 @@
 
 #include "load/load.h"
 
-#define SZ_LOAD_REASONS_MAX 8
+#define SZ_LOAD_REASONS_MAX 16 /* more than there are kinds */
 
 struct sz_load_judgement {
 	char reasons[SZ_LOAD_REASONS_MAX][240]; /* why not */

@@ -82,7 +82,7 @@ static size_t split(const double *sorted, size_t count)
 	}
 	if (at == 0 || gap < GAP_LEAST)
 		return 0;
-	double groups = fmax(log(sorted[at - 1] / sorted[0]), log(sorted[count - 1] / sorted[at]));
+	double groups = fmax(sorted[at - 1] - sorted[0], sorted[count - 1] - sorted[at]);
 	return gap >= GAP_TO_GROUPS * groups ? at : 0;
 }
 

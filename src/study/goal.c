@@ -72,7 +72,7 @@ double sz_goal_next_rps(double met_rps, double missed_rps, double most_rps)
 		return FIRST_RATIO * most_rps;
 	if (met_rps == 0)
 		return missed_rps / 2 < SZ_GOAL_LEAST_RATIO * most_rps ? 0 : missed_rps / 2;
-	double above_rps = missed_rps ? missed_rps : most_rps;
+	double above_rps = missed_rps > 0 ? missed_rps : most_rps;
 	if (above_rps <= SZ_GOAL_PRECISION * met_rps)
 		return 0;
 	return sqrt(met_rps * above_rps);

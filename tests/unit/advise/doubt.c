@@ -119,6 +119,21 @@ static void starts_that_differ_are_not_decided(void **state)
 	sz_sweep_fini(&sweep);
 }
 
+/* As far apart, but evenly: noise, which the bounds know of. */
+static void what_is_spread_evenly_is_one_group(void **state)
+{
+	(void)state;
+	struct sz_sweep sweep;
+	begin_three(&sweep, 100, 200, 200);
+	for (unsigned block = 0; block < 5; block++) {
+		struct sz_window *window = window_of(&sweep, 2, block);
+		window->score = window->throughput_rps = 240 * pow(0.8, block);
+	}
+	answer(&sweep);
+	assert_false(warned(&sweep, "starts-differ", ""));
+	sz_sweep_fini(&sweep);
+}
+
 static void one_that_is_far_behind_may_differ(void **state)
 {
 	(void)state;
@@ -221,6 +236,7 @@ int main(void)
 		cmocka_unit_test(more_than_needed_may_cost),
 		cmocka_unit_test(starts_that_fail_are_told),
 		cmocka_unit_test(starts_that_differ_are_not_decided),
+		cmocka_unit_test(what_is_spread_evenly_is_one_group),
 		cmocka_unit_test(one_that_is_far_behind_may_differ),
 		cmocka_unit_test(cheap_answers_are_other_answers),
 		cmocka_unit_test(a_lock_around_the_work_is_not_cpu_bound),

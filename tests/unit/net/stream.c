@@ -117,6 +117,7 @@ static void a_peer_that_does_not_read(void **state)
 	struct sz_stream stream;
 	struct sz_route route = unix_route("full");
 	sz_autoclose int listener = listen_unix(&route, 8);
+	assert_true(listener >= 0);
 	assert_int_equal(sz_stream_open(&stream, &route), 0);
 	ssize_t sent;
 	do
