@@ -249,8 +249,8 @@ static void warn_client(struct sz_sweep *sweep)
 	if (!best || !(best->window.throughput_rps >= 0.7 * sweep->client_ceiling_rps))
 		return;
 	remedy(warn(&sweep->advice, "client-bound",
-		    "%.0f req/s is close to the %.0f that this load generator can send: the "
-		    "service may be faster than the table says",
+		    "%.0f req/s is close to the %.0f that this load generator can send over "
+		    "plain HTTP/1.1: the service may be faster than the table says",
 		    best->window.throughput_rps, sweep->client_ceiling_rps),
 	       "choose a URL that does real work");
 }

@@ -27,7 +27,7 @@
 struct load_options {
 	struct sz_cli_request request; /* first: its rows are shared */
 	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;
-	uint64_t burst, rounds, users, every_ns, seed, streams, think_ns, threads;
+	uint64_t burst, rounds, users, every_ns, seed, think_ns, threads;
 	const char *rate, *speed, *expect_body, *shard, *start_at, *out;
 	int connect, arrivals, late;
 	bool json;
@@ -37,8 +37,6 @@ _Static_assert(offsetof(struct load_options, request) == 0, "its rows are shared
 static const char *const connect_choices[] = {"paced", "burst", NULL};
 static const char *const arrival_choices[] = {"constant", "poisson", NULL};
 static const char *const late_choices[] = {"send", "drop", NULL};
-static const char *const http_choices[] =
-	{[SZ_HTTP_1] = "1", [SZ_HTTP_2] = "2", [SZ_HTTP_1_0] = "1.0", NULL};
 
 #define AT(member) SZ_OPT_AT(struct load_options, member)
 
@@ -46,12 +44,6 @@ static const struct sz_opt load_options[] = {
 	{"clients", SZ_OPT_COUNT, AT(clients), .arg = "N", .min = 1,
 	 .max = (uint64_t)SZ_LOAD_CLIENTS_MAX * SZ_SHARDS_MAX, .fallback = "50",
 	 .help = "clients, each with one request in flight"},
-	{"http", SZ_OPT_CHOICE, AT(request.http), .choices = http_choices, .fallback = "1",
-	 .help = "HTTP/1.1, a connection per client; or HTTP/2: as agreed on with https (ALPN), "
-		 "unasked with http (prior knowledge); or HTTP/1.0, of which most services close "
-		 "every connection"},
-	{"streams", SZ_OPT_COUNT, AT(streams), .arg = "N", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
-	 .fallback = "1", .help = "clients that share a connection of --http 2"},
 	{"threads", SZ_OPT_COUNT, AT(threads), .arg = "N", .min = 1, .max = SZ_LOAD_THREADS_MAX,
 	 .fallback = "1",
 	 .help = "threads that share the load, when one core is not enough for it"},
@@ -219,7 +211,6 @@ static int fill_config(const struct load_options *options, const struct sz_parse
 {
 	*config = (struct sz_load_config){
 		.clients = (unsigned)options->clients,
-		.streams = (unsigned)options->streams,
 		.seed = options->seed,
 		.pause_ns = SZ_LOAD_PAUSE_NS,
 		.every_ns = options->every_ns,
