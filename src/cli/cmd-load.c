@@ -22,13 +22,16 @@
 #define URLS_MAX 64
 #define SPEED_LEAST 0.001
 #define SPEED_MOST 1000.0
+#define PRECISION_LEAST 0.1 /* percent */
+#define PRECISION_MOST 50.0
+#define PRECISE_AFTER_NS SZ_NS_PER_S
 #define ROUNDS_MOST_NS (24 * 3600 * SZ_NS_PER_S) /* their number ends them */
 
 struct load_options {
 	struct sz_cli_request request; /* first: its rows are shared */
 	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;
-	uint64_t burst, rounds, users, every_ns, seed, think_ns, threads;
-	const char *rate, *speed, *expect_body, *shard, *start_at, *out;
+	uint64_t burst, rounds, users, every_ns, seed, think_ns, threads, requests;
+	const char *rate, *speed, *precision, *expect_body, *shard, *start_at, *out;
 	int connect, arrivals, late;
 	bool json;
 };
@@ -49,6 +52,11 @@ static const struct sz_opt load_options[] = {
 	 .help = "threads that share the load, when one core is not enough for it"},
 	{"duration", SZ_OPT_DURATION, AT(duration_ns), .arg = "TIME", .min = 10 * SZ_NS_PER_MS,
 	 .max = 24 * 3600 * SZ_NS_PER_S, .fallback = "10s", .help = "length of the window"},
+	{"requests", SZ_OPT_COUNT, AT(requests), .arg = "N", .max = UINT32_MAX,
+	 .help = "end as soon as so many were answered well; --duration is then the longest"},
+	{"precision", SZ_OPT_TEXT, AT(precision), .arg = "P",
+	 .help = "end as soon as the goodput is known to so many percent (as 3%), after 1 s at "
+		 "the earliest; --duration is then the longest"},
 	{"warmup", SZ_OPT_DURATION, AT(warmup_ns), .arg = "TIME", .max = 600 * SZ_NS_PER_S,
 	 .fallback = "500ms", .help = "least time under load before the window opens"},
 	{"timeout", SZ_OPT_DURATION, AT(timeout_ns), .arg = "TIME", .min = SZ_NS_PER_MS,
@@ -264,13 +272,65 @@ static uint64_t duration_of(const struct load_options *options, const struct sz_
 	return (uint64_t)fmin((double)options->duration_ns, last_ns + SZ_NS_PER_MS);
 }
 
-static struct sz_load_span span_of(const struct load_options *options,
-				   const struct sz_load_config *config)
+static int parse_precision(const char *text, double *ratio, struct sz_err *err)
 {
-	if (config->arrivals == SZ_ARRIVALS_BURST)
-		return (struct sz_load_span){.rounds = options->rounds, .max_ns = ROUNDS_MOST_NS};
+	char *end;
+	double percent = strtod(text, &end);
+	if ((*end == '\0' || strcmp(end, "%") == 0) && percent >= PRECISION_LEAST &&
+	    percent <= PRECISION_MOST) {
+		*ratio = percent / 100;
+		return 0;
+	}
+	sz_err_set(err, SZ_USAGE, 0, "--precision: '%.40s' is not a precision", text);
+	return sz_err_hint(err, "give a percentage from %g%% to %g%%, as 3%%", PRECISION_LEAST,
+			   PRECISION_MOST);
+}
+
+/* A closed loop of one process may end before its time. */
+static int fill_goal(const struct load_options *options, const struct sz_load_config *config,
+		     struct sz_load_span *span, struct sz_err *err)
+{
+	if (!options->requests && !options->precision)
+		return 0;
+	if (config->arrivals != SZ_ARRIVALS_CLOSED || options->threads > 1 || options->shard) {
+		sz_err_set(err, SZ_USAGE, 0,
+			   "--requests and --precision end a closed loop of one thread and one "
+			   "machine");
+		return sz_err_hint(err, "leave them out; --duration ends every load");
+	}
+	span->requests = options->requests;
+	span->min_ns = options->precision ? PRECISE_AFTER_NS : 0;
+	if (span->min_ns > span->max_ns)
+		span->min_ns = span->max_ns;
+	return options->precision ? parse_precision(options->precision, &span->error_ratio, err)
+				  : 0;
+}
+
+static int fill_span(const struct load_options *options, const struct sz_load_config *config,
+		     struct sz_load_span *span, struct sz_err *err)
+{
 	uint64_t duration_ns = duration_of(options, config);
-	return (struct sz_load_span){.min_ns = duration_ns, .max_ns = duration_ns};
+	if (config->arrivals == SZ_ARRIVALS_BURST)
+		*span = (struct sz_load_span){.rounds = options->rounds, .max_ns = ROUNDS_MOST_NS};
+	else
+		*span = (struct sz_load_span){.min_ns = duration_ns, .max_ns = duration_ns};
+	return fill_goal(options, config, span, err);
+}
+
+/* That the window ended for another reason than was asked for. */
+static void tell_short(const struct sz_load_span *span, const struct sz_load_result *result)
+{
+	uint64_t ok = result->outcomes[SZ_OUTCOME_OK];
+	if (ok < span->requests)
+		fprintf(stderr,
+			"sizeup: %llu of %llu requests were answered well; a longer --duration "
+			"takes more\n",
+			(unsigned long long)ok, (unsigned long long)span->requests);
+	if (span->error_ratio > 0 && !(result->error_ratio <= span->error_ratio))
+		fprintf(stderr,
+			"sizeup: the goodput is not known to %.3g %%; a longer --duration tells "
+			"it better\n",
+			100 * span->error_ratio);
 }
 
 /* The load is the caller's to free: parts of the result may be its own. */
@@ -401,8 +461,8 @@ static int plan(const struct load_options *options, const struct sz_load_config 
 		const struct sz_wall *wall, struct sz_shard_run *run, struct sz_load_config *part,
 		struct sz_load_span *span, struct sz_err *err)
 {
-	*span = span_of(options, whole);
-	if (fill_run(options, whole, run, err) < 0 ||
+	if (fill_span(options, whole, span, err) < 0 ||
+	    fill_run(options, whole, run, err) < 0 ||
 	    sz_shard_config(&run->shard, whole, part, err) < 0)
 		return -1;
 	if (!options->start_at)
@@ -437,8 +497,10 @@ static int load_and_show(const struct load_options *options, const struct sz_loa
 		span.arg = &live;
 	}
 	int status = measure(options, &part, &span, &load, run, err);
-	if (status == 0)
+	if (status == 0) {
+		tell_short(&span, &run->result);
 		status = finish(options, &part, &wall, run, path, err);
+	}
 	sz_load_free(load);
 	return status;
 }
