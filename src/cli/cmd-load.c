@@ -461,8 +461,7 @@ static int plan(const struct load_options *options, const struct sz_load_config 
 		const struct sz_wall *wall, struct sz_shard_run *run, struct sz_load_config *part,
 		struct sz_load_span *span, struct sz_err *err)
 {
-	if (fill_span(options, whole, span, err) < 0 ||
-	    fill_run(options, whole, run, err) < 0 ||
+	if (fill_span(options, whole, span, err) < 0 || fill_run(options, whole, run, err) < 0 ||
 	    sz_shard_config(&run->shard, whole, part, err) < 0)
 		return -1;
 	if (!options->start_at)

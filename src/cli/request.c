@@ -152,8 +152,8 @@ static int check_origins(const struct sz_requests *requests, struct sz_err *err)
 	return sz_err_hint(err, "load one service at a time");
 }
 
-static int make_tls(const struct sz_cli_request *options, enum sz_tls_offer offer, struct sz_tls **tls,
-		    struct sz_err *err)
+static int make_tls(const struct sz_cli_request *options, enum sz_tls_offer offer,
+		    struct sz_tls **tls, struct sz_err *err)
 {
 	const struct sz_tls_config config = {
 		.ca_file = options->ca,

@@ -54,8 +54,9 @@ static int check_config(const struct sz_load_config *config, struct sz_err *err)
 	if (config->url.tls && !config->tls)
 		return sz_err_set(err, SZ_USAGE, 0, "https needs a configuration of TLS");
 	if (config->streams > 1 && config->http != SZ_HTTP_2) {
-		sz_err_set(err, SZ_USAGE, 0, "--streams are of HTTP/2: in HTTP/1 a connection has one request "
-						  "at a time");
+		sz_err_set(err, SZ_USAGE, 0,
+			   "--streams are of HTTP/2: in HTTP/1 a connection has one request "
+			   "at a time");
 		return sz_err_hint(err, "give --http 2, too, or leave --streams out");
 	}
 	if (config->timeout_ns == 0) {
