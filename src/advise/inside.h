@@ -86,11 +86,11 @@ bool sz_weigh_tails(const struct sz_sweep *sweep, struct sz_selection *selection
 const struct sz_setting *sz_find_carrying(const struct sz_sweep *sweep, unsigned least,
 					  enum sz_grade *grade);
 
-/* A setting at which the clients ask for less than it could give, or NULL. */
 /* With repeats it is open still whether a setting carries it: "no" is not shown
  * either. */
 bool sz_need_is_open(const struct sz_sweep *sweep);
 
+/* A setting at which the clients ask for less than it could give, or NULL. */
 const struct sz_setting *sz_find_unasked(const struct sz_sweep *sweep);
 
 void sz_next_for_need(const struct sz_sweep *sweep, struct sz_next *next);

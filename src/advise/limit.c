@@ -73,7 +73,7 @@ static void client_explain(const struct view *view, struct sz_advice *advice)
 {
 	evidence(advice,
 		 "the load generator was at its own limit in most windows; its ceiling "
-		 "here is %.0f req/s",
+		 "here, over plain HTTP/1.1, is %.0f req/s",
 		 view->sweep->client_ceiling_rps);
 }
 

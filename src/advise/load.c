@@ -55,7 +55,8 @@ static void judge_concurrency(const struct sz_load_config *config,
 	static const char what[] = "on average %.1f of %u clients had a request in flight; the "
 				   "others connected or waited after a failure";
 	double ratio = sz_load_concurrency_ratio(config, result);
-	if (config->arrivals != SZ_ARRIVALS_CLOSED || config->reconnect_every || !result->sent)
+	if (config->arrivals != SZ_ARRIVALS_CLOSED || config->reconnect_every || config->think_ns ||
+	    !result->sent)
 		return;
 	if (ratio < SZ_LOAD_CONCURRENCY_LEAST)
 		distrust(judgement, what, ratio * config->clients, config->clients);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -11,7 +12,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-static volatile sig_atomic_t stop_requested;
+/* Lock-free, so that a handler may set it, and any thread may look. */
+static atomic_int stop_requested;
 static int stop_fd = -1;
 
 static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};

@@ -45,20 +45,22 @@ int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bo
 /* Which requests a load sends, how they are made, and to where. */
 struct sz_cli_request {
 	const char *method, *body, *bearer_file, *basic_file, *cookie_file, *expect_status;
-	const char *list, *har, *unix_socket, *ca, *cert, *key;
+	const char *list, *har, *log, *unix_socket, *ca, *cert, *key;
 	struct sz_texts headers;
-	int http; /* enum sz_http; not among the rows below, as only a load has it */
+	int http; /* enum sz_http */
+	uint64_t streams;
 	bool keep_secrets, insecure, full_handshakes, owned;
 };
 
 /* Their rows, shared by the tables of commands whose options begin with them. */
-#define SZ_CLI_REQUEST_OPTIONS 17
+#define SZ_CLI_REQUEST_OPTIONS 19
 extern const struct sz_opt sz_cli_request_options[SZ_CLI_REQUEST_OPTIONS];
 
 /* What a load's configuration borrows; starts out zeroed. */
 struct sz_cli_asked {
 	struct sz_requests *requests;
 	struct sz_tls *tls;
+	struct sz_tls *ready_tls; /* for what is asked over HTTP/1.1 in any case */
 };
 
 /* Fill config's url, address, requests and TLS; with a file there may be no URL.

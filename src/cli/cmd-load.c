@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,18 +14,24 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "cli/cli.h"
+#include "load/threads.h"
 #include "load/load.h"
 #include "load/shard.h"
 #include "target/target.h"
 
 #define URLS_MAX 64
+#define SPEED_LEAST 0.001
+#define SPEED_MOST 1000.0
+#define PRECISION_LEAST 0.1 /* percent */
+#define PRECISION_MOST 50.0
+#define PRECISE_AFTER_NS SZ_NS_PER_S
 #define ROUNDS_MOST_NS (24 * 3600 * SZ_NS_PER_S) /* their number ends them */
 
 struct load_options {
 	struct sz_cli_request request; /* first: its rows are shared */
 	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;
-	uint64_t burst, rounds, users, every_ns, seed, streams;
-	const char *rate, *expect_body, *shard, *start_at, *out;
+	uint64_t burst, rounds, users, every_ns, seed, think_ns, threads, requests;
+	const char *rate, *speed, *precision, *expect_body, *shard, *start_at, *out;
 	int connect, arrivals, late;
 	bool json;
 };
@@ -33,7 +40,6 @@ _Static_assert(offsetof(struct load_options, request) == 0, "its rows are shared
 static const char *const connect_choices[] = {"paced", "burst", NULL};
 static const char *const arrival_choices[] = {"constant", "poisson", NULL};
 static const char *const late_choices[] = {"send", "drop", NULL};
-static const char *const http_choices[] = {[SZ_HTTP_1] = "1", [SZ_HTTP_2] = "2", NULL};
 
 #define AT(member) SZ_OPT_AT(struct load_options, member)
 
@@ -41,13 +47,16 @@ static const struct sz_opt load_options[] = {
 	{"clients", SZ_OPT_COUNT, AT(clients), .arg = "N", .min = 1,
 	 .max = (uint64_t)SZ_LOAD_CLIENTS_MAX * SZ_SHARDS_MAX, .fallback = "50",
 	 .help = "clients, each with one request in flight"},
-	{"http", SZ_OPT_CHOICE, AT(request.http), .choices = http_choices, .fallback = "1",
-	 .help = "HTTP/1.1, a connection per client; or HTTP/2: as agreed on with https (ALPN), "
-		 "unasked with http (prior knowledge)"},
-	{"streams", SZ_OPT_COUNT, AT(streams), .arg = "N", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
-	 .fallback = "1", .help = "clients that share a connection of --http 2"},
+	{"threads", SZ_OPT_COUNT, AT(threads), .arg = "N", .min = 1, .max = SZ_LOAD_THREADS_MAX,
+	 .fallback = "1",
+	 .help = "threads that share the load, when one core is not enough for it"},
 	{"duration", SZ_OPT_DURATION, AT(duration_ns), .arg = "TIME", .min = 10 * SZ_NS_PER_MS,
 	 .max = 24 * 3600 * SZ_NS_PER_S, .fallback = "10s", .help = "length of the window"},
+	{"requests", SZ_OPT_COUNT, AT(requests), .arg = "N", .max = UINT32_MAX,
+	 .help = "end as soon as so many were answered well; --duration is then the longest"},
+	{"precision", SZ_OPT_TEXT, AT(precision), .arg = "P",
+	 .help = "end as soon as the goodput is known to so many percent (as 3%), after 1 s at "
+		 "the earliest; --duration is then the longest"},
 	{"warmup", SZ_OPT_DURATION, AT(warmup_ns), .arg = "TIME", .max = 600 * SZ_NS_PER_S,
 	 .fallback = "500ms", .help = "least time under load before the window opens"},
 	{"timeout", SZ_OPT_DURATION, AT(timeout_ns), .arg = "TIME", .min = SZ_NS_PER_MS,
@@ -64,10 +73,20 @@ static const struct sz_opt load_options[] = {
 	 .help = "instead of the closed loop, calls that come when they are due: 200 per second, "
 		 "100..1000 along a ramp, or 100,200,400 in steps over the duration; --clients is "
 		 "the most in flight, and latency counts from when a call was due"},
+	{"log", SZ_OPT_TEXT, AT(request.log), .arg = "PATH",
+	 .help = "instead of the closed loop, the calls of an access log (as nginx and Apache "
+		 "write "
+		 "it) when they came, at most the first --duration of them; URL is the service"},
+	{"speed", SZ_OPT_TEXT, AT(speed), .arg = "X", .fallback = "1",
+	 .help = "of --log: 10 is ten times as fast"},
+	{"think", SZ_OPT_DURATION, AT(think_ns), .arg = "TIME", .max = 3600 * SZ_NS_PER_S,
+	 .help = "time of a client of the closed loop between an answer and its next request"},
 	{"arrivals", SZ_OPT_CHOICE, AT(arrivals), .choices = arrival_choices,
-	 .fallback = "constant", .help = "gaps between the calls of --rate: even, or random"},
+	 .fallback = "constant",
+	 .help = "gaps between the calls of --rate, or times of --think: even, or random"},
 	{"late", SZ_OPT_CHOICE, AT(late), .choices = late_choices, .fallback = "send",
-	 .help = "calls of --rate for which no client is free wait, and leave at no more than "
+	 .help = "calls of --rate or --log for which no client is free wait, and leave at no more "
+		 "than "
 		 "twice the rate; or are dropped"},
 	{"seed", SZ_OPT_COUNT, AT(seed), .arg = "N", .max = UINT32_MAX, .fallback = "1",
 	 .help = "of random gaps, and of the order of several URLs"},
@@ -139,6 +158,48 @@ static int fill_rate(const struct load_options *options, struct sz_load_config *
 	return 0;
 }
 
+/* Calls until the duration ends; their mean rate is the pace of catching up. */
+static size_t count_until(const struct sz_requests *requests, double until_ns)
+{
+	size_t count = 0;
+	while (count < requests->count && (double)requests->items[count].at_ns < until_ns)
+		count++;
+	return count;
+}
+
+static int fill_replay(const struct load_options *options, struct sz_load_config *config,
+		       struct sz_err *err)
+{
+	char *end;
+	if (!options->request.log)
+		return 0;
+	if (options->rate || options->burst || options->shard || options->out ||
+	    options->threads > 1) {
+		sz_err_set(err, SZ_USAGE, 0,
+			   "--log excludes --rate, --burst, --shard, --out and --threads");
+		return sz_err_hint(err, "its calls come when they came");
+	}
+	double speed = strtod(options->speed, &end);
+	if (*end || !(speed >= SPEED_LEAST && speed <= SPEED_MOST)) {
+		sz_err_set(err, SZ_USAGE, 0, "--speed: '%.40s' is out of range", options->speed);
+		return sz_err_hint(err, "give a number from %g to %g", SPEED_LEAST, SPEED_MOST);
+	}
+	double duration_s = sz_ns_to_s(options->duration_ns);
+	size_t count = count_until(config->requests, duration_s * speed * 1e9);
+	if (count < config->requests->count)
+		fprintf(stderr,
+			"sizeup: the first %zu of %zu calls come within %g s; a longer "
+			"--duration takes more\n",
+			count, config->requests->count, duration_s);
+	double rate_rps = fmax((double)count / duration_s, SZ_RATE_MIN_RPS);
+	config->arrivals = SZ_ARRIVALS_OPEN;
+	config->late = (enum sz_late)options->late;
+	config->replay_speed = speed;
+	config->rate =
+		(struct sz_rate){.leg = {{rate_rps, rate_rps, options->duration_ns}}, .count = 1};
+	return 0;
+}
+
 static int fill_burst(const struct load_options *options, struct sz_load_config *config,
 		      struct sz_err *err)
 {
@@ -158,7 +219,6 @@ static int fill_config(const struct load_options *options, const struct sz_parse
 {
 	*config = (struct sz_load_config){
 		.clients = (unsigned)options->clients,
-		.streams = (unsigned)options->streams,
 		.seed = options->seed,
 		.pause_ns = SZ_LOAD_PAUSE_NS,
 		.every_ns = options->every_ns,
@@ -166,11 +226,15 @@ static int fill_config(const struct load_options *options, const struct sz_parse
 		.reconnect_every = options->reconnect_every,
 		.timeout_ns = options->timeout_ns,
 		.warmup_ns = options->warmup_ns,
+		.think_ns = options->think_ns,
+		.think_random = options->arrivals == 1,
 	};
 	if (fill_rate(options, config, err) < 0 ||
 	    sz_cli_fill_expected(options->expect_body, config, err) < 0 ||
 	    sz_cli_ask(&options->request, parsed->operand, parsed->operand_count, asked, config,
 		       err) < 0)
+		return -1;
+	if (fill_replay(options, config, err) < 0)
 		return -1;
 	return fill_burst(options, config, err);
 }
@@ -198,21 +262,87 @@ static void start_live(void *arg, enum sz_edge edge)
 		fputs("\r\033[K", stderr);
 }
 
-static struct sz_load_span span_of(const struct load_options *options,
-				   const struct sz_load_config *config)
+/* A replay is over when its last call has come. */
+static uint64_t duration_of(const struct load_options *options, const struct sz_load_config *config)
 {
-	if (config->arrivals == SZ_ARRIVALS_BURST)
-		return (struct sz_load_span){.rounds = options->rounds, .max_ns = ROUNDS_MOST_NS};
-	return (struct sz_load_span){.min_ns = options->duration_ns,
-				     .max_ns = options->duration_ns};
+	const struct sz_requests *requests = config->requests;
+	if (config->replay_speed == 0)
+		return options->duration_ns;
+	double last_ns = (double)requests->items[requests->count - 1].at_ns / config->replay_speed;
+	return (uint64_t)fmin((double)options->duration_ns, last_ns + SZ_NS_PER_MS);
 }
 
-static int measure(struct sz_load *load, const struct sz_load_span *span,
-		   struct sz_load_result *result, struct sz_err *err)
+static int parse_precision(const char *text, double *ratio, struct sz_err *err)
 {
-	if (sz_load_open(load, err) < 0)
+	char *end;
+	double percent = strtod(text, &end);
+	if ((*end == '\0' || strcmp(end, "%") == 0) && percent >= PRECISION_LEAST &&
+	    percent <= PRECISION_MOST) {
+		*ratio = percent / 100;
+		return 0;
+	}
+	sz_err_set(err, SZ_USAGE, 0, "--precision: '%.40s' is not a precision", text);
+	return sz_err_hint(err, "give a percentage from %g%% to %g%%, as 3%%", PRECISION_LEAST,
+			   PRECISION_MOST);
+}
+
+/* A closed loop of one process may end before its time. */
+static int fill_goal(const struct load_options *options, const struct sz_load_config *config,
+		     struct sz_load_span *span, struct sz_err *err)
+{
+	if (!options->requests && !options->precision)
+		return 0;
+	if (config->arrivals != SZ_ARRIVALS_CLOSED || options->threads > 1 || options->shard) {
+		sz_err_set(err, SZ_USAGE, 0,
+			   "--requests and --precision end a closed loop of one thread and one "
+			   "machine");
+		return sz_err_hint(err, "leave them out; --duration ends every load");
+	}
+	span->requests = options->requests;
+	span->min_ns = options->precision ? PRECISE_AFTER_NS : 0;
+	if (span->min_ns > span->max_ns)
+		span->min_ns = span->max_ns;
+	return options->precision ? parse_precision(options->precision, &span->error_ratio, err)
+				  : 0;
+}
+
+static int fill_span(const struct load_options *options, const struct sz_load_config *config,
+		     struct sz_load_span *span, struct sz_err *err)
+{
+	uint64_t duration_ns = duration_of(options, config);
+	if (config->arrivals == SZ_ARRIVALS_BURST)
+		*span = (struct sz_load_span){.rounds = options->rounds, .max_ns = ROUNDS_MOST_NS};
+	else
+		*span = (struct sz_load_span){.min_ns = duration_ns, .max_ns = duration_ns};
+	return fill_goal(options, config, span, err);
+}
+
+/* That the window ended for another reason than was asked for. */
+static void tell_short(const struct sz_load_span *span, const struct sz_load_result *result)
+{
+	uint64_t ok = result->outcomes[SZ_OUTCOME_OK];
+	if (ok < span->requests)
+		fprintf(stderr,
+			"sizeup: %llu of %llu requests were answered well; a longer --duration "
+			"takes more\n",
+			(unsigned long long)ok, (unsigned long long)span->requests);
+	if (span->error_ratio > 0 && !(result->error_ratio <= span->error_ratio))
+		fprintf(stderr,
+			"sizeup: the goodput is not known to %.3g %%; a longer --duration tells "
+			"it better\n",
+			100 * span->error_ratio);
+}
+
+/* The load is the caller's to free: parts of the result may be its own. */
+static int measure(const struct load_options *options, const struct sz_load_config *config,
+		   const struct sz_load_span *span, struct sz_load **load, struct sz_shard_run *run,
+		   struct sz_err *err)
+{
+	if (options->threads > 1)
+		return sz_load_by_threads(config, (unsigned)options->threads, span, run, err);
+	if (sz_load_new(config, load, err) < 0 || sz_load_open(*load, err) < 0)
 		return -1;
-	return sz_load_window(load, span, result, err);
+	return sz_load_window(*load, span, &run->result, err);
 }
 
 static void name_target(const struct sz_load_config *config, char url[SZ_SHARD_TEXT])
@@ -301,7 +431,8 @@ static int show(const struct load_options *options, const struct sz_load_config 
 					.config = config,
 					.result = &run->result,
 					.runs = &run,
-					.run_count = options->shard ? 1 : 0};
+					.run_count = options->shard ? 1 : 0,
+					.is_sum = options->threads > 1};
 	snprintf(report.url, sizeof(report.url), "%s", run->url);
 	sz_load_judge(config, &run->result, &judgement);
 	if (options->json)
@@ -330,8 +461,7 @@ static int plan(const struct load_options *options, const struct sz_load_config 
 		const struct sz_wall *wall, struct sz_shard_run *run, struct sz_load_config *part,
 		struct sz_load_span *span, struct sz_err *err)
 {
-	*span = span_of(options, whole);
-	if (fill_run(options, whole, run, err) < 0 ||
+	if (fill_span(options, whole, span, err) < 0 || fill_run(options, whole, run, err) < 0 ||
 	    sz_shard_config(&run->shard, whole, part, err) < 0)
 		return -1;
 	if (!options->start_at)
@@ -339,15 +469,20 @@ static int plan(const struct load_options *options, const struct sz_load_config 
 	return sz_start_on_clock(run->start_at_ns, wall, &span->start_ns, err);
 }
 
+static void free_run(struct sz_shard_run **run)
+{
+	sz_shard_run_free(*run);
+}
+
 static int load_and_show(const struct load_options *options, const struct sz_load_config *whole,
 			 struct sz_err *err)
 {
 	struct sz_wall wall = sz_wall_read();
-	struct live live = {.duration_ns = options->duration_ns};
+	struct live live = {.duration_ns = duration_of(options, whole)};
 	struct sz_load_config part;
 	struct sz_load_span span;
 	struct sz_load *load = NULL;
-	sz_autofree struct sz_shard_run *run = calloc(1, sizeof(*run));
+	__attribute__((cleanup(free_run))) struct sz_shard_run *run = calloc(1, sizeof(*run));
 	if (!run)
 		return sz_err_nomem(err);
 	if (plan(options, whole, &wall, run, &part, &span, err) < 0)
@@ -360,11 +495,11 @@ static int load_and_show(const struct load_options *options, const struct sz_loa
 		span.at_edge = start_live;
 		span.arg = &live;
 	}
-	int status = sz_load_new(&part, &load, err);
-	if (status == 0)
-		status = measure(load, &span, &run->result, err);
-	if (status == 0)
+	int status = measure(options, &part, &span, &load, run, err);
+	if (status == 0) {
+		tell_short(&span, &run->result);
 		status = finish(options, &part, &wall, run, path, err);
+	}
 	sz_load_free(load);
 	return status;
 }
@@ -378,7 +513,8 @@ static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
 	int help = sz_cli_parse(spec, argv, &options, &parsed, err);
 	if (help)
 		return help < 0 ? -1 : 0;
-	if (parsed.operand_count == 0 && !options.request.har && !options.request.list) {
+	if (parsed.operand_count == 0 && !options.request.har && !options.request.list &&
+	    !options.request.log) {
 		sz_err_set(err, SZ_USAGE, 0, "there is no URL to load");
 		return sz_err_hint(err, "sizeup load http://127.0.0.1:8000/");
 	}

@@ -59,7 +59,8 @@ static int show(const struct merge_options *options, const struct shards *shards
 					.config = &sum->config,
 					.result = &sum->result,
 					.runs = shards->run,
-					.run_count = shards->count};
+					.run_count = shards->count,
+					.is_sum = shards->count > 1};
 	snprintf(report.url, sizeof(report.url), "%s", sum->url);
 	sz_load_judge(&sum->config, &sum->result, &judgement);
 	sz_merge_judge(shards->run, shards->count, &judgement);

@@ -4,9 +4,13 @@
  */
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "cli/cli.h"
 
 #define AT(member) SZ_OPT_AT(struct sz_cli_request, member)
+
+static const char *const http_choices[] =
+	{[SZ_HTTP_1] = "1", [SZ_HTTP_2] = "2", [SZ_HTTP_1_0] = "1.0", NULL};
 
 const struct sz_opt sz_cli_request_options[SZ_CLI_REQUEST_OPTIONS] = {
 	{"method", SZ_OPT_TEXT, 'X', AT(method), .arg = "NAME",
@@ -33,6 +37,12 @@ const struct sz_opt sz_cli_request_options[SZ_CLI_REQUEST_OPTIONS] = {
 		 "is the service to send them to"},
 	{"keep-secrets", SZ_OPT_FLAG, AT(keep_secrets),
 	 .help = "send the cookies and tokens of --har, too"},
+	{"http", SZ_OPT_CHOICE, AT(http), .choices = http_choices, .fallback = "1",
+	 .help = "HTTP/1.1, a connection per client; or HTTP/2: as agreed on with https (ALPN), "
+		 "unasked with http (prior knowledge); or HTTP/1.0, of which most services close "
+		 "every connection"},
+	{"streams", SZ_OPT_COUNT, AT(streams), .arg = "N", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
+	 .fallback = "1", .help = "clients that share a connection of --http 2"},
 	{"unix-socket", SZ_OPT_TEXT, AT(unix_socket), .arg = "PATH",
 	 .help = "connect to this socket; URL says the rest"},
 	{"cacert", SZ_OPT_TEXT, AT(ca), .arg = "PATH",
@@ -48,7 +58,7 @@ const struct sz_opt sz_cli_request_options[SZ_CLI_REQUEST_OPTIONS] = {
 
 static bool reads_file(const struct sz_cli_request *options)
 {
-	return options->list || options->har;
+	return options->list || options->har || options->log;
 }
 
 static int add_urls(struct sz_requests *requests, char *const *urls, size_t count,
@@ -70,6 +80,9 @@ static void tell_left_out(const struct sz_requests *requests)
 				(unsigned long long)requests->left_out[i],
 				sz_left_out_name((enum sz_left_out)i));
 	}
+	if (requests->first_malformed)
+		fprintf(stderr, "sizeup: the first line of another format is %s\n",
+			requests->first_malformed);
 	if (requests->secrets_dropped)
 		fprintf(stderr,
 			"sizeup: left out %llu cookies and other secret headers; --keep-secrets "
@@ -95,26 +108,33 @@ static int build(const struct sz_cli_request *options, char *const *urls, size_t
 		.cookie_file = options->cookie_file,
 		.expected = options->expect_status,
 		.keep_secrets = options->keep_secrets,
+		.is_http10 = options->http == SZ_HTTP_1_0,
 	};
 	if (sz_requests_new(&config, requests, err) < 0)
 		return -1;
-	if (options->list &&
-	    sz_requests_read_file(*requests, sz_requests_read_list, options->list, err) < 0)
-		return -1;
-	if (options->har &&
-	    sz_requests_read_file(*requests, sz_requests_read_har, options->har, err) < 0)
-		return -1;
+	const struct {
+		const char *path;
+		sz_requests_reader *reader;
+	} files[] = {{options->list, sz_requests_read_list},
+		     {options->har, sz_requests_read_har},
+		     {options->log, sz_requests_read_log}};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(files); i++) {
+		if (files[i].path &&
+		    sz_requests_read_file(*requests, files[i].reader, files[i].path, err) < 0)
+			return -1;
+	}
 	return is_base ? 0 : add_urls(*requests, urls, url_count, err);
 }
 
 static int check_files(const struct sz_cli_request *options, size_t url_count, struct sz_err *err)
 {
-	if (options->list && options->har) {
-		sz_err_set(err, SZ_USAGE, 0, "--list and --har exclude each other");
+	if (!!options->list + !!options->har + !!options->log > 1) {
+		sz_err_set(err, SZ_USAGE, 0, "--list, --har and --log exclude each other");
 		return sz_err_hint(err, "load them one after the other");
 	}
 	if (reads_file(options) && url_count > 1) {
-		sz_err_set(err, SZ_USAGE, 0, "with --list or --har there is at most one URL");
+		sz_err_set(err, SZ_USAGE, 0,
+			   "with --list, --har or --log there is at most one URL");
 		return sz_err_hint(err, "give the service's, without a path: "
 					"http://127.0.0.1:8000");
 	}
@@ -132,18 +152,28 @@ static int check_origins(const struct sz_requests *requests, struct sz_err *err)
 	return sz_err_hint(err, "load one service at a time");
 }
 
-static int make_tls(const struct sz_cli_request *options, struct sz_tls **tls, struct sz_err *err)
+static int make_tls(const struct sz_cli_request *options, enum sz_tls_offer offer,
+		    struct sz_tls **tls, struct sz_err *err)
 {
 	const struct sz_tls_config config = {
 		.ca_file = options->ca,
 		.cert_file = options->cert,
 		.key_file = options->key,
-		.offer = options->http == SZ_HTTP_2 ? SZ_OFFER_H2 : SZ_OFFER_HTTP1,
+		.offer = offer,
 		.no_verify = options->insecure,
 		.no_resume = options->full_handshakes,
 	};
 	*tls = sz_tls_new(&config, err);
 	return *tls ? 0 : -1;
+}
+
+static int make_tls_pair(const struct sz_cli_request *options, struct sz_cli_asked *asked,
+			 struct sz_err *err)
+{
+	enum sz_tls_offer offer = options->http == SZ_HTTP_2 ? SZ_OFFER_H2 : SZ_OFFER_HTTP1;
+	return make_tls(options, offer, &asked->tls, err) < 0
+		       ? -1
+		       : make_tls(options, SZ_OFFER_HTTP1, &asked->ready_tls, err);
 }
 
 static int find_address(const struct sz_origin *origin, struct sz_addr *addr, struct sz_err *err)
@@ -162,10 +192,11 @@ int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t u
 	const struct sz_origin *origin = &asked->requests->origins[0];
 	if (find_address(origin, &config->addr, err) < 0 ||
 	    sz_cli_check_target(&origin->url, &config->addr, options->owned, err) < 0 ||
-	    (origin->url.tls && make_tls(options, &asked->tls, err) < 0))
+	    (origin->url.tls && make_tls_pair(options, asked, err) < 0))
 		return -1;
 	config->url = origin->url;
 	config->http = (enum sz_http)options->http;
+	config->streams = (unsigned)options->streams;
 	config->requests = asked->requests;
 	config->tls = asked->tls;
 	tell_left_out(asked->requests);
@@ -210,4 +241,5 @@ void sz_cli_asked_fini(struct sz_cli_asked *asked)
 {
 	sz_requests_free(asked->requests);
 	sz_tls_free(asked->tls);
+	sz_tls_free(asked->ready_tls);
 }

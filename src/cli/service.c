@@ -175,6 +175,7 @@ static int fill_requests(const struct sz_cli_service *service, struct sz_sweep_c
 	if (sz_cli_ask(service->request, &text, 1, service->asked, &config->load, err) < 0)
 		return -1;
 	config->load.url = url;
+	config->ready_tls = service->asked->ready_tls;
 	return 0;
 }
 

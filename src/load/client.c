@@ -11,29 +11,50 @@
 #include "load/inside.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "base/clock.h"
+#include "stat/shuffle.h"
 
 #define BACKOFF_FIRST_NS (10 * SZ_NS_PER_MS)
 #define BACKOFF_MOST_NS SZ_NS_PER_S
 #define BACKOFF_DOUBLINGS 7 /* enough to get from first to most */
 
-static void back_off(struct sz_client *client, uint64_t now_ns)
+static void wait_to_send(struct sz_client *client, uint64_t until_ns)
 {
 	struct sz_load *load = client->load;
+	if (sz_timer_set(load->loop, &client->retry, until_ns, &load->failure) < 0)
+		sz_load_fail(load);
+}
+
+static void back_off(struct sz_client *client, uint64_t now_ns)
+{
 	uint64_t wait_ns = BACKOFF_FIRST_NS << client->failures;
 	if (wait_ns > BACKOFF_MOST_NS)
 		wait_ns = BACKOFF_MOST_NS;
 	if (client->failures < BACKOFF_DOUBLINGS)
 		client->failures++;
-	if (sz_timer_set(load->loop, &client->retry, now_ns + wait_ns, &load->failure) < 0)
-		sz_load_fail(load);
+	wait_to_send(client, now_ns + wait_ns);
 }
 
 static void on_retry(struct sz_timer *timer, uint64_t now_ns)
 {
 	(void)now_ns;
 	sz_client_go(sz_container_of(timer, struct sz_client, retry));
+}
+
+/* Only where all loop: neither who is primed nor who drains has a next request. */
+static bool thinks(const struct sz_load *load)
+{
+	return load->config.think_ns && load->config.arrivals == SZ_ARRIVALS_CLOSED &&
+	       load->stage != SZ_STAGE_PRIMING && load->stage != SZ_STAGE_DRAINING;
+}
+
+static uint64_t think_time_ns(struct sz_load *load)
+{
+	double uniform = ((double)(sz_random_next(&load->random) >> 11) + 0.5) * 0x1p-53;
+	double share = load->config.think_random ? -log(uniform) : 1;
+	return (uint64_t)(share * (double)load->config.think_ns);
 }
 
 /* The end of a request */
@@ -99,7 +120,10 @@ void sz_client_complete(struct sz_client *client, const struct sz_answer *answer
 	client->body_bytes = answer->body_bytes;
 	sz_load_note_answer(client->load, client, ok, now_ns);
 	settle(client, ok ? SZ_OUTCOME_OK : SZ_OUTCOME_HTTP_ERROR, now_ns);
-	sz_client_go(client);
+	if (thinks(client->load))
+		wait_to_send(client, now_ns + think_time_ns(client->load));
+	else
+		sz_client_go(client);
 }
 
 void sz_client_unconnected(struct sz_client *client, enum sz_phase phase, int errnum,

@@ -135,13 +135,15 @@ extern const struct sz_protocol sz_via_http1, sz_via_http2;
 struct sz_call {
 	uint64_t due_ns;
 	bool counted;
+	size_t number; /* of a replay: which request */
 };
 
 struct sz_open {
 	bool is_running;
 	struct sz_schedule schedule;
 	uint64_t origin_ns;         /* of the schedule */
-	uint64_t due_ns;            /* the next call */
+	uint64_t due_ns;            /* the next call; UINT64_MAX: there is none */
+	size_t replayed;            /* calls of a replay that have come, the next one too */
 	uint64_t from_ns, until_ns; /* calls due then count */
 	struct sz_timer arrival;
 	struct sz_call *queue; /* a ring of cap, a power of two or 0 */
@@ -251,6 +253,12 @@ void sz_conn_wake(struct sz_conn *conn);
 
 /* Wait for bytes, and for more_events. */
 void sz_conn_watch(struct sz_conn *conn, uint32_t more_events);
+
+/* load.c */
+
+/* Make room for so many. The soft limit goes up only while the load lives: what is
+ * started afterwards inherits the limit that the user set, *before. */
+int sz_load_raise_limit(unsigned connections, struct rlimit *before, struct sz_err *err);
 
 /* client.c */
 

@@ -18,9 +18,7 @@
 #define DESCRIPTORS_BESIDE_CLIENTS 64 /* whoever watches meanwhile keeps some, too */
 #define PACE_MOST_NS (250 * SZ_NS_PER_MS)
 
-/* The soft limit goes up only while the load lives: what is started afterwards
- * inherits the limit that the user set. */
-static int raise_descriptor_limit(unsigned connections, struct rlimit *before, struct sz_err *err)
+int sz_load_raise_limit(unsigned connections, struct rlimit *before, struct sz_err *err)
 {
 	struct rlimit limit;
 	rlim_t need = connections + DESCRIPTORS_BESIDE_CLIENTS;
@@ -56,8 +54,10 @@ static int check_config(const struct sz_load_config *config, struct sz_err *err)
 	if (config->url.tls && !config->tls)
 		return sz_err_set(err, SZ_USAGE, 0, "https needs a configuration of TLS");
 	if (config->streams > 1 && config->http != SZ_HTTP_2) {
-		sz_err_set(err, SZ_USAGE, 0, "HTTP/1.1 has no streams: one request at a time");
-		return sz_err_hint(err, "ask for HTTP/2, or for more clients");
+		sz_err_set(err, SZ_USAGE, 0,
+			   "--streams are of HTTP/2: in HTTP/1 a connection has one request "
+			   "at a time");
+		return sz_err_hint(err, "give --http 2, too, or leave --streams out");
 	}
 	if (config->timeout_ns == 0) {
 		sz_err_set(err, SZ_USAGE, 0, "a time-out of 0 leaves no time to answer");
@@ -107,7 +107,7 @@ int sz_load_new(const struct sz_load_config *config, struct sz_load **load, stru
 	if (!made->config.streams)
 		made->config.streams = 1;
 	made->protocol = config->http == SZ_HTTP_2 ? &sz_via_http2 : &sz_via_http1;
-	if (raise_descriptor_limit(sz_load_connections(config), &made->descriptor_limit, err) < 0) {
+	if (sz_load_raise_limit(sz_load_connections(config), &made->descriptor_limit, err) < 0) {
 		free(made);
 		return -1;
 	}

@@ -68,6 +68,8 @@
  * within a round. open warms up with whole rounds, at least one; a window has
  * neither lead-in nor tail and consists of whole rounds unless interrupted.
  *
+ * A client of a closed loop may think between an answer and its next request.
+ *
  * In other loops each request is drawn from the set by weight, seeded.
  *
  * In an open loop calls come when they are due (schedule.h), and clients are the
@@ -100,7 +102,9 @@
 #define SZ_LOAD_ROUNDS_MAX 10000 /* per window */
 #define SZ_LOAD_PAUSE_NS UINT64_C(200000000)
 
-enum sz_http { SZ_HTTP_1, SZ_HTTP_2 };
+enum sz_http { SZ_HTTP_1, SZ_HTTP_2, SZ_HTTP_1_0 };
+
+const char *sz_http_version(enum sz_http http); /* "1.1", "2", "1.0" */
 
 enum sz_connect_mode { SZ_CONNECT_PACED, SZ_CONNECT_BURST };
 
@@ -133,6 +137,12 @@ struct sz_load_config {
 			      * that come while a round lasts are left out */
 	struct sz_rate rate; /* of an open loop */
 	enum sz_late late;   /* likewise */
+	/* Of an open loop, unless 0: the requests in their order, each when its at_ns
+	 * says, so many times as fast; `rate` is then their mean. None comes after the
+	 * last. */
+	double replay_speed;
+	uint64_t think_ns;        /* closed loop: from an answer to the client's next request */
+	bool think_random;        /* that is the mean of an exponential time */
 	uint64_t reconnect_every; /* responses per connection; 0: as long as the server lets us */
 	uint64_t timeout_ns;      /* per request, and per connect */
 	uint64_t warmup_ns;       /* least time under full load before t0 */

@@ -90,6 +90,8 @@ static void give(struct sz_client *client, const struct sz_call *call)
 	/* Who backs off from a failure need not: the call is another one's. */
 	sz_timer_clear(client->load->loop, &client->retry);
 	client->is_due = true;
+	if (client->load->config.replay_speed > 0)
+		client->request = sz_load_request(client->load, call->number);
 	client->asked_ns = call->due_ns;
 	client->counted = call->counted;
 	sz_client_go(client);
@@ -159,11 +161,33 @@ static void on_queue_timer(struct sz_timer *timer, uint64_t now_ns)
 	sz_load_check_stage(load, now_ns);
 }
 
+static uint64_t next_due_ns(struct sz_load *load)
+{
+	struct sz_open *open = &load->open;
+	double speed = load->config.replay_speed;
+	if (speed == 0)
+		return open->origin_ns + sz_schedule_next_ns(&open->schedule);
+	if (open->replayed == load->requests->count)
+		return UINT64_MAX;
+	return open->origin_ns +
+	       (uint64_t)((double)load->requests->items[open->replayed++].at_ns / speed);
+}
+
+static void arm_arrival(struct sz_load *load)
+{
+	struct sz_open *open = &load->open;
+	if (open->due_ns == UINT64_MAX)
+		sz_timer_clear(load->loop, &open->arrival);
+	else
+		arm(load, &open->arrival, open->due_ns);
+}
+
 static void come(struct sz_load *load, uint64_t due_ns, uint64_t now_ns)
 {
 	struct sz_open *open = &load->open;
 	const struct sz_call call = {.due_ns = due_ns,
-				     .counted = due_ns >= open->from_ns && due_ns < open->until_ns};
+				     .counted = due_ns >= open->from_ns && due_ns < open->until_ns,
+				     .number = open->replayed - 1};
 	if (call.counted) {
 		load->result.scheduled++;
 		load->counted_in_flight++;
@@ -185,9 +209,9 @@ static void all_come(struct sz_load *load, uint64_t before_ns)
 	while (open->due_ns < before_ns) {
 		/* Each has its own lateness: the first are sent meanwhile. */
 		come(load, open->due_ns, sz_now_ns());
-		open->due_ns = open->origin_ns + sz_schedule_next_ns(&open->schedule);
+		open->due_ns = next_due_ns(load);
 	}
-	arm(load, &open->arrival, open->due_ns);
+	arm_arrival(load);
 }
 
 static void on_arrival(struct sz_timer *timer, uint64_t now_ns)
@@ -204,8 +228,9 @@ static void restart(struct sz_load *load, uint64_t now_ns)
 	struct sz_open *open = &load->open;
 	open->origin_ns = now_ns;
 	sz_schedule_init(&open->schedule, &load->config.rate);
-	open->due_ns = now_ns + sz_schedule_next_ns(&open->schedule);
-	arm(load, &open->arrival, open->due_ns);
+	open->replayed = 0;
+	open->due_ns = next_due_ns(load);
+	arm_arrival(load);
 }
 
 void sz_open_count(struct sz_load *load, uint64_t t0_ns)

@@ -60,8 +60,7 @@ static int not_http_error(const struct sz_load *load, const char *why, struct sz
 	quote_received(load, &sample);
 	sz_err_set(err, SZ_MACHINE, EPROTO, "%s does not answer in valid %s (%s)%s",
 		   sz_addr_text(&load->config.addr, addr),
-		   load->config.http == SZ_HTTP_2 ? "HTTP/2" : "HTTP/1.1", why,
-		   sz_buf_text(&sample));
+		   load->config.http == SZ_HTTP_2 ? "HTTP/2" : "HTTP/1", why, sz_buf_text(&sample));
 	return sz_err_hint(err, "%s",
 			   is_unsure_of_http2(load)
 				   ? instead_of_http2

@@ -141,8 +141,8 @@ static int gather_headers(struct sz_requests *requests, const struct sz_request_
 static int write_head(struct sz_requests *requests, struct sz_request *request, struct sz_err *err)
 {
 	sz_autobuf struct sz_buf head = {0};
-	sz_buf_printf(&head, "%s %s HTTP/1.1\r\nHost: %s\r\n", request->method, request->target,
-		      request->host);
+	sz_buf_printf(&head, "%s %s HTTP/1.%d\r\nHost: %s\r\n", request->method, request->target,
+		      requests->is_http10 ? 0 : 1, request->host);
 	for (size_t i = 0; i < request->header_count; i++)
 		sz_buf_printf(&head, "%s: %s\r\n", request->headers[i].name,
 			      request->headers[i].value);

@@ -75,7 +75,7 @@ struct sz_request {
 	const char *host;                /* the value of Host, or of :authority */
 	const struct sz_header *headers; /* in order, without Host; Content-Length if it has one */
 	size_t header_count;
-	const char *head; /* for HTTP/1.1, from the method to the empty line; a body of at most
+	const char *head; /* for HTTP/1, from the method to the empty line; a body of at most
 			   * SZ_REQUEST_JOINED_MAX_BYTES follows it in memory, too */
 	size_t head_bytes;
 	size_t joined_bytes; /* at head: it and perhaps the body, to be sent in one go */
@@ -128,7 +128,7 @@ struct sz_requests {
 	size_t body_bytes;
 	const char *unix_path;
 	const struct sz_origin *base; /* NULL: none */
-	bool keep_secrets, keep_other_origins;
+	bool keep_secrets, keep_other_origins, is_http10;
 };
 
 /* What the requests of a set have in common. Texts are copied. */
@@ -148,6 +148,7 @@ struct sz_requests_config {
 	const char *expected;    /* as sz_statuses_parse(); NULL: "2xx,3xx" */
 	bool keep_secrets;       /* send a HAR file's cookies and other secret headers */
 	bool keep_other_origins; /* send a HAR file's requests to other origins, too */
+	bool is_http10;          /* heads are of HTTP/1.0 */
 };
 
 int sz_requests_new(const struct sz_requests_config *config, struct sz_requests **requests,

@@ -41,7 +41,7 @@ static const struct sz_member asked[] = {
 	ASKED(clients, (uint64_t)SZ_LOAD_CLIENTS_MAX *SZ_SHARDS_MAX),
 	ASKED(users, SZ_LOAD_CLIENTS_MAX),
 	ASKED(calls, SZ_REQUESTS_MAX),
-	ASKED(http, SZ_HTTP_2),
+	ASKED(http, SZ_HTTP_1_0),
 	ASKED(streams, SZ_LOAD_CLIENTS_MAX),
 	ASKED(connect, SZ_CONNECT_BURST),
 	ASKED(late, SZ_LATE_DROP),

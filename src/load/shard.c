@@ -179,8 +179,10 @@ int sz_shard_config(const struct sz_shard *shard, const struct sz_load_config *w
 		if ((bursts ? split_users : split_clients)(shard, whole, &split, err) < 0)
 			return -1;
 		split.seed = seed_of(whole->seed, shard->number);
-		split.rate.part = shard->number - 1;
-		split.rate.parts = shard->of;
+		/* Of a part that may be shared out itself. */
+		unsigned parts = whole->rate.parts ? whole->rate.parts : 1;
+		split.rate.part = whole->rate.part + (shard->number - 1) * parts;
+		split.rate.parts = shard->of * parts;
 	}
 	*part = split;
 	return 0;

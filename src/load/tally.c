@@ -17,6 +17,13 @@ const char *sz_outcome_name(enum sz_outcome outcome)
 	return names[outcome];
 }
 
+const char *sz_http_version(enum sz_http http)
+{
+	static const char *const versions[] =
+		{[SZ_HTTP_1] = "1.1", [SZ_HTTP_2] = "2", [SZ_HTTP_1_0] = "1.0"};
+	return versions[http];
+}
+
 const char *sz_phase_name(enum sz_phase phase)
 {
 	static const char *const names[SZ_PHASE_COUNT] = {

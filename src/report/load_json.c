@@ -184,8 +184,10 @@ static json_t *open_loop(const struct sz_load_report *report)
 	if (report->config->arrivals != SZ_ARRIVALS_OPEN)
 		return json_null();
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "arrivals",
-			 report->config->rate.poisson ? "poisson" : "constant", "late",
-			 report->config->late == SZ_LATE_DROP ? "drop" : "send", "seed",
+			 report->config->replay_speed > 0 ? "replay"
+			 : report->config->rate.poisson   ? "poisson"
+							  : "constant",
+			 "late", report->config->late == SZ_LATE_DROP ? "drop" : "send", "seed",
 			 sz_json_count(report->config->rate.seed), "scheduled",
 			 sz_json_count(result->scheduled), "dropped",
 			 sz_json_count(result->dropped), "unsent", sz_json_count(result->unsent),
@@ -258,8 +260,7 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 				    ? json_string(aborted[report->result->aborted])
 				    : json_null());
 	json_object_set_new(document, "url", json_string(report->url));
-	json_object_set_new(document, "http",
-			    json_string(report->config->http == SZ_HTTP_2 ? "2" : "1.1"));
+	json_object_set_new(document, "http", json_string(sz_http_version(report->config->http)));
 	put_rates(document, report);
 	json_object_set_new(document, "counts", counts(result));
 	json_object_set_new(document, "errors", errors(result));
@@ -273,9 +274,8 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 	json_object_set_new(document, "requests", requests(report));
 	/* Of several it is only known what it cannot exceed. */
 	json_object_set_new(document, "longest_gap_ms",
-			    sz_json_number(report->run_count > 1
-						   ? SZ_NAN
-						   : sz_ns_to_ms(result->longest_gap_ns)));
+			    sz_json_number(report->is_sum ? SZ_NAN
+							  : sz_ns_to_ms(result->longest_gap_ns)));
 	json_object_set_new(document, "connections", connections(report));
 	json_object_set_new(document, "concurrency_ratio",
 			    sz_json_number(sz_load_concurrency_ratio(report->config, result)));

@@ -105,10 +105,17 @@ static void put_bursts(struct sz_buf *out, const struct sz_load_report *report)
 static void put_loop(struct sz_buf *out, const struct sz_load_report *report)
 {
 	const struct sz_load_result *result = report->result;
+	char text[SZ_UNIT_TEXT];
 	double duration_s = sz_ns_to_s(result->duration_ns);
 	put_label(out, "Load");
 	sz_buf_printf(out, "%u clients on %s for %.1f s%s\n", report->config->clients, report->url,
 		      duration_s, result->interrupted ? " (interrupted)" : "");
+	if (report->config->think_ns) {
+		put_label(out, "");
+		sz_buf_printf(out, "each thinks %s%s between an answer and its next request\n",
+			      report->config->think_random ? "about " : "",
+			      sz_format_duration(text, (double)report->config->think_ns));
+	}
 	put_label(out, "Goodput");
 	sz_buf_printf(out, "%.1f req/s", (double)result->outcomes[SZ_OUTCOME_OK] / duration_s);
 	if (isfinite(result->error_ratio))
@@ -134,9 +141,13 @@ static void put_open(struct sz_buf *out, const struct sz_load_report *report)
 	const struct sz_load_result *result = report->result;
 	double duration_s = sz_ns_to_s(result->duration_ns);
 	char text[80];
+	if (report->config->replay_speed > 0)
+		snprintf(text, sizeof(text), "a replay at %g x the speed",
+			 report->config->replay_speed);
+	else
+		rate_text(&report->config->rate, text);
 	put_label(out, "Load");
-	sz_buf_printf(out, "%s%s on %s for %.1f s, at most %u in flight%s\n",
-		      rate_text(&report->config->rate, text),
+	sz_buf_printf(out, "%s%s on %s for %.1f s, at most %u in flight%s\n", text,
 		      report->config->rate.poisson ? " (Poisson)" : "", report->url, duration_s,
 		      report->config->clients, result->interrupted ? " (interrupted)" : "");
 	put_label(out, "Calls");
@@ -213,7 +224,7 @@ static void put_gap(struct sz_buf *out, const struct sz_load_report *report)
 {
 	char text[SZ_UNIT_TEXT];
 	put_label(out, "Longest gap");
-	sz_buf_printf(out, "%s%s without a completion\n", report->run_count > 1 ? "at most " : "",
+	sz_buf_printf(out, "%s%s without a completion\n", report->is_sum ? "at most " : "",
 		      sz_format_duration(text, (double)report->result->longest_gap_ns));
 }
 
@@ -226,7 +237,7 @@ static void put_client(struct sz_buf *out, const struct sz_load_report *report)
 		      "request\n",
 		      (double)result->client_cpu_ns / 1e3 /
 			      (double)(result->sent ? result->sent : 1),
-		      report->run_count > 1 ? "each at most " : "",
+		      report->is_sum ? "each at most " : "",
 		      sz_load_client_cores(report->config, report->result) * 100,
 		      (double)result->epoll_waits / (double)(result->sent ? result->sent : 1));
 }

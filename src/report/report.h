@@ -27,6 +27,7 @@ struct sz_load_report {
 	/* Of several machines: the one whose result it is, or all that were added. */
 	struct sz_shard_run *const *runs;
 	size_t run_count; /* 0: the load was not split */
+	bool is_sum;      /* of several, whose longest gap is not that of all */
 };
 
 void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out);

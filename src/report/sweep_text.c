@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sweep as text: one table whose columns are rows of a table here.
+ * The sweep as text: what stands above and below its tables.
  */
-#include "report/report.h"
+#include "report/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,244 +13,7 @@
 #include "base/table.h"
 #include "base/units.h"
 
-enum { CELL = 64, COLUMNS = 88, INDENT = 14 };
-
-#define DASH "–"
-
-/* A number with the digits that its size deserves. */
-static void put_number(char cell[CELL], double value, const char *unit)
-{
-	double size = fabs(value);
-	int decimals = size >= 100 ? 0 : size >= 10 ? 1 : 2;
-	if (isnan(value))
-		snprintf(cell, CELL, DASH);
-	else
-		snprintf(cell, CELL, "%.*f%s", decimals, value, unit);
-}
-
-static void put_ms(char cell[CELL], double ms)
-{
-	char text[SZ_UNIT_TEXT];
-	snprintf(cell, CELL, "%s", isnan(ms) ? DASH : sz_format_duration(text, ms * 1e6));
-}
-
-static void put_bytes(char cell[CELL], int64_t bytes)
-{
-	char text[SZ_UNIT_TEXT];
-	snprintf(cell, CELL, "%s", bytes < 0 ? DASH : sz_format_bytes(text, (double)bytes));
-}
-
-typedef void put_fn(const struct sz_setting *setting, char cell[CELL]);
-
-static void put_workers(const struct sz_setting *s, char cell[CELL])
-{
-	snprintf(cell, CELL, "%u", s->workers);
-}
-
-static void put_throughput(const struct sz_setting *s, char cell[CELL])
-{
-	put_number(cell, s->window.throughput_rps, "");
-}
-
-static void put_goal(const struct sz_setting *s, char cell[CELL])
-{
-	put_number(cell, s->window.goal_rps, "");
-}
-
-/* Half of the 95 % interval, from repeats. */
-static void put_interval(const struct sz_setting *s, char cell[CELL])
-{
-	double ratio =
-		(s->throughput_high_rps - s->throughput_low_rps) / 2 / s->window.throughput_rps;
-	if (isnan(ratio))
-		snprintf(cell, CELL, DASH);
-	else
-		snprintf(cell, CELL, "%.1f %%", ratio * 100);
-}
-
-static void put_burst(const struct sz_setting *s, char cell[CELL])
-{
-	put_ms(cell, s->window.burst_ttfb_ms);
-}
-
-static void put_windows(const struct sz_setting *s, char cell[CELL])
-{
-	if (s->disturbed)
-		snprintf(cell, CELL, "%u of %u", s->windows - s->disturbed, s->windows);
-	else
-		snprintf(cell, CELL, "%u", s->windows);
-}
-
-static void put_speedup(const struct sz_setting *s, char cell[CELL])
-{
-	put_number(cell, s->speedup, "");
-}
-
-static void put_efficiency(const struct sz_setting *s, char cell[CELL])
-{
-	if (isnan(s->efficiency))
-		snprintf(cell, CELL, DASH);
-	else
-		snprintf(cell, CELL, "%.0f %%", s->efficiency * 100);
-}
-
-static void put_p50(const struct sz_setting *s, char cell[CELL])
-{
-	put_ms(cell, s->window.latency_p50_ms);
-}
-
-static void put_p99(const struct sz_setting *s, char cell[CELL])
-{
-	put_ms(cell, s->window.latency_p99_ms);
-}
-
-static void put_slowest(const struct sz_setting *s, char cell[CELL])
-{
-	put_ms(cell, s->window.latency_max_ms);
-}
-
-static void put_errors(const struct sz_setting *s, char cell[CELL])
-{
-	uint64_t failed = s->window.errors + s->window.stale;
-	snprintf(cell, CELL, "%" PRIu64, failed);
-}
-
-static void put_cpu(const struct sz_setting *s, char cell[CELL])
-{
-	put_ms(cell, s->window.cpu_s_per_request * 1e3);
-}
-
-static void put_in_flight(const struct sz_setting *s, char cell[CELL])
-{
-	put_number(cell, s->window.workers ? s->window.in_flight / s->window.workers : SZ_NAN, "");
-}
-
-static void put_pss(const struct sz_setting *s, char cell[CELL])
-{
-	put_bytes(cell, s->window.pss_total_bytes);
-}
-
-static void put_pss_each(const struct sz_setting *s, char cell[CELL])
-{
-	put_bytes(cell, s->window.pss_worker_bytes);
-}
-
-static void put_rss(const struct sz_setting *s, char cell[CELL])
-{
-	put_bytes(cell, s->window.rss_total_bytes);
-}
-
-/* "25" when even, "0-50" when not. */
-static void put_connections(const struct sz_setting *s, char cell[CELL])
-{
-	const struct sz_window *window = &s->window;
-	if (!window->connections_known || window->workers == 0) {
-		snprintf(cell, CELL, DASH);
-		return;
-	}
-	unsigned least = window->share[0].connections, most = least;
-	for (unsigned i = 1; i < window->workers; i++) {
-		unsigned connections = window->share[i].connections;
-		least = connections < least ? connections : least;
-		most = connections > most ? connections : most;
-	}
-	if (least == most)
-		snprintf(cell, CELL, "%u", most);
-	else
-		snprintf(cell, CELL, "%u-%u", least, most);
-}
-
-struct column {
-	const char *title;
-	put_fn *put;
-};
-
-/* Two tables, each narrower than most terminals. */
-static const struct column speed_columns[] = {
-	{"workers", put_workers}, {"windows", put_windows},  {"req/s", put_throughput},
-	{"+-", put_interval},     {"speed-up", put_speedup}, {"efficiency", put_efficiency},
-	{"p50", put_p50},         {"p99", put_p99},          {"slowest", put_slowest},
-	{"errors", put_errors},
-};
-
-static const struct column goal_columns[] = {
-	{"workers", put_workers},
-	{"windows", put_windows},
-	{"in goal/s", put_goal},
-	{"+-", put_interval},
-	{"speed-up", put_speedup},
-	{"efficiency", put_efficiency},
-	{"closed req/s", put_throughput},
-	{"p50", put_p50},
-	{"p99", put_p99},
-	{"errors", put_errors},
-};
-
-static const struct column burst_columns[] = {
-	{"workers", put_workers}, {"windows", put_windows},  {"slowest first byte", put_burst},
-	{"+-", put_interval},     {"speed-up", put_speedup}, {"efficiency", put_efficiency},
-	{"p50", put_p50},         {"slowest", put_slowest},  {"errors", put_errors},
-};
-
-static const struct column cost_columns[] = {
-	{"workers", put_workers},
-	{"CPU/request", put_cpu},
-	{"in flight/worker", put_in_flight},
-	{"PSS", put_pss},
-	{"PSS/worker", put_pss_each},
-	{"RSS", put_rss},
-	{"conns/worker", put_connections},
-};
-
-/* The marks of the first column, as far as they were used. */
-static void put_legend(const struct sz_sweep *sweep, struct sz_buf *out)
-{
-	bool disturbed = false;
-	for (size_t i = 0; i < sweep->setting_count; i++)
-		disturbed |= sweep->setting[i].measured && sweep->setting[i].window.disturbed;
-	if (sweep->advice.recommended)
-		sz_buf_puts(out, "> recommended\n");
-	if (disturbed)
-		sz_buf_puts(out, "! disturbed from outside: does not decide\n");
-}
-
-static void put_table(const struct sz_sweep *sweep, const struct column *columns, size_t count,
-		      struct sz_buf *out)
-{
-	__attribute__((cleanup(sz_table_fini))) struct sz_table table;
-	sz_table_init(&table, count + 1);
-	/* A first column of one character marks the recommended row. */
-	sz_table_cell(&table, " ");
-	for (size_t c = 0; c < count; c++)
-		sz_table_cell(&table, columns[c].title);
-	for (size_t i = 0; i < sweep->setting_count; i++) {
-		const struct sz_setting *setting = &sweep->setting[i];
-		bool chosen = sweep->advice.recommended && sweep->advice.setting == i;
-		char cell[CELL];
-		if (!setting->measured)
-			continue;
-		sz_table_cell(&table, chosen ? ">" : setting->window.disturbed ? "!" : " ");
-		for (size_t c = 0; c < count; c++) {
-			columns[c].put(setting, cell);
-			sz_table_cell(&table, cell);
-		}
-	}
-	sz_table_render(&table, 0, out);
-}
-
-static void put_tables(const struct sz_sweep *sweep, struct sz_buf *out)
-{
-	if (sweep->burst)
-		put_table(sweep, burst_columns, SZ_ARRAY_LEN(burst_columns), out);
-	else if (sweep->goal.ratio > 0)
-		put_table(sweep, goal_columns, SZ_ARRAY_LEN(goal_columns), out);
-	else
-		put_table(sweep, speed_columns, SZ_ARRAY_LEN(speed_columns), out);
-	put_legend(sweep, out);
-	sz_buf_puts(out, "\n");
-	put_table(sweep, cost_columns, SZ_ARRAY_LEN(cost_columns), out);
-	sz_buf_puts(out, "PSS counts shared memory once, RSS in every process that has it\n");
-}
+enum { COLUMNS = 88, INDENT = 14 };
 
 /* "Label   text", wrapped and hanging. */
 static void put_line(struct sz_buf *out, const char *label, const char *text)
@@ -458,14 +221,14 @@ static void put_compared(const struct sz_sweep *sweep, struct sz_buf *out)
 /* A cell for the slowest first byte of a row at a setting. */
 static void put_ms_cell(struct sz_table *table, double ms)
 {
-	char cell[CELL];
-	put_ms(cell, ms);
+	char cell[SZ_CELL];
+	sz_cell_ms(cell, ms);
 	sz_table_cell(table, cell);
 }
 
 static void put_workers_title(struct sz_table *table, unsigned workers)
 {
-	char title[CELL];
+	char title[SZ_CELL];
 	snprintf(title, sizeof(title), "%u worker%s", workers, workers == 1 ? "" : "s");
 	sz_table_cell(table, title);
 }
@@ -484,7 +247,7 @@ static void put_users(const struct sz_sweep *sweep, struct sz_buf *out)
 	put_workers_title(&table, sweep->setting[advice->smallest].workers);
 	put_workers_title(&table, sweep->setting[sweep->advice.setting].workers);
 	for (size_t i = 0; i < advice->count; i++) {
-		char users[CELL];
+		char users[SZ_CELL];
 		snprintf(users, sizeof(users), "%u", advice->row[i].users);
 		sz_table_cell(&table, users);
 		put_ms_cell(&table, advice->row[i].smallest_ms);
@@ -541,7 +304,7 @@ static void put_latency(const struct sz_sweep *sweep, struct sz_buf *out)
 {
 	static const double ratios[] = {0.5, 0.9, 0.95, 0.99};
 	__attribute__((cleanup(sz_table_fini))) struct sz_table table;
-	char cell[CELL];
+	char cell[SZ_CELL];
 	bool any = false;
 	sz_table_init(&table, SZ_ARRAY_LEN(ratios) + 2);
 	sz_table_cell(&table, "asked/s");
@@ -555,9 +318,9 @@ static void put_latency(const struct sz_sweep *sweep, struct sz_buf *out)
 		if (!sz_is_latency_row(sweep, visit))
 			continue;
 		any = true;
-		put_number(cell, visit->rate_rps, visit->window.disturbed ? " !" : "");
+		sz_cell_number(cell, visit->rate_rps, visit->window.disturbed ? " !" : "");
 		sz_table_cell(&table, cell);
-		put_number(cell, visit->window.throughput_rps, "");
+		sz_cell_number(cell, visit->window.throughput_rps, "");
 		sz_table_cell(&table, cell);
 		for (size_t k = 0; k < SZ_ARRAY_LEN(ratios); k++)
 			put_ms_cell(&table, sz_window_latency_ms(&visit->window, ratios[k]));
@@ -600,7 +363,7 @@ void sz_report_sweep_text(const struct sz_sweep *sweep, struct sz_buf *out)
 	}
 	put_machine(sweep, out);
 	sz_buf_puts(out, "\n");
-	put_tables(sweep, out);
+	sz_put_sweep_tables(sweep, out);
 	sz_buf_puts(out, "\n");
 	put_recommendation(sweep, out);
 	put_alternatives(sweep, out);

@@ -54,6 +54,8 @@ int sz_client_ceiling(const struct sz_sweep_config *config, double *ceiling_rps,
 	load.expected = (struct sz_match){0};
 	load.requests = NULL;
 	load.calls = 0;
+	load.http = SZ_HTTP_1;
+	load.streams = 1;
 	if (sz_url_parse("http://127.0.0.1/", &load.url, err) < 0)
 		return -1;
 	load.url.port = sz_free_port(err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How many requests a second this client could send if the service cost
- * nothing: measured against the reference server's empty handler.
+ * nothing: measured against the reference server's empty handler, over plain
+ * HTTP/1.1 whatever the load speaks.
  */
 #ifndef SZ_STUDY_CEILING_H
 #define SZ_STUDY_CEILING_H

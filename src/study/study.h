@@ -58,7 +58,8 @@ struct sz_sweep_config {
 	bool latency_table;            /* of the recommended one, at shares of what it can do */
 	struct sz_load_config load;    /* url, addr and all; the port is the service's;
 					* clients 0: as many as knee.h finds */
-	struct sz_url ready_url;
+	struct sz_url ready_url;       /* asked for over HTTP/1.1, whatever the load speaks */
+	struct sz_tls *ready_tls;      /* borrowed; NULL without TLS */
 	uint64_t ready_timeout_ns, stop_timeout_ns;
 	size_t rounds;            /* of a window of bursts (load.arrivals) */
 	unsigned burst;           /* requests of a user at once; 0: a closed loop */

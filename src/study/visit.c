@@ -262,7 +262,7 @@ void sz_sweep_attached(const struct sz_sweep_config *config, struct sz_attached_
 		.hook_timeout_ns = config->hook_timeout_ns,
 		.ready_url = config->ready_url,
 		.addr = config->load.addr,
-		.tls = config->load.tls,
+		.tls = config->ready_tls,
 		.ready_timeout_ns = config->ready_timeout_ns,
 	};
 }
@@ -278,7 +278,7 @@ static int start_own(struct here *here, const struct sz_binding *bindings, size_
 		.hook_timeout_ns = config->hook_timeout_ns,
 		.ready_url = config->ready_url,
 		.addr = config->load.addr,
-		.tls = config->load.tls,
+		.tls = config->ready_tls,
 		.ready_timeout_ns = config->ready_timeout_ns,
 		.stop_timeout_ns = config->stop_timeout_ns,
 	};
