@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 /* Marks a file as ours ("SIZU"): nobody else's is written to. */
@@ -196,6 +197,20 @@ static int make_file(const char *path, struct sz_err *err)
 	return sz_err_hint(err, "give another --db PATH, or --no-record");
 }
 
+/* Two that make the file at once would wait for each other for ever, so SQLite
+ * tells one of them at once that it is busy, whatever its time-out. */
+static int use_wal(struct sz_store *store, struct sz_err *err)
+{
+	uint64_t until_ns = sz_now_ns() + SZ_STORE_BUSY_MS * SZ_NS_PER_MS;
+	const struct timespec pause = sz_ns_timespec(10 * SZ_NS_PER_MS);
+	while (sz_store_exec(store, "PRAGMA journal_mode = WAL", err) < 0) {
+		if ((sqlite3_errcode(store->db) & 0xff) != SQLITE_BUSY || sz_now_ns() > until_ns)
+			return -1;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 /* WAL is turned on last: it changes the file, which may not be ours. */
 static int open_file(struct sz_store *store, struct sz_err *err)
 {
@@ -207,7 +222,8 @@ static int open_file(struct sz_store *store, struct sz_err *err)
 	if (sz_store_transact(store, err) < 0 ||
 	    sz_store_commit(store, use_tables(store, err), err) < 0)
 		return -1;
-	return sz_store_exec(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", err);
+	return use_wal(store, err) < 0 ? -1
+				       : sz_store_exec(store, "PRAGMA synchronous = FULL", err);
 }
 
 int sz_store_open(const char *path, struct sz_store **store, struct sz_err *err)
