@@ -67,7 +67,7 @@ static void judge_concurrency(const struct sz_load_config *config,
 bool sz_load_has_failed(const struct sz_load_result *result)
 {
 	bool none = result->attempts && result->outcomes[SZ_OUTCOME_OK] == 0;
-	return none || result->aborted == SZ_ABORT_DEAD;
+	return none || result->aborted == SZ_ABORT_DEAD || result->aborted == SZ_ABORT_NOT_HTTP;
 }
 
 double sz_load_client_cores(const struct sz_load_config *config,
@@ -158,6 +158,9 @@ static void judge_failures(const struct sz_load_result *result, struct sz_load_j
 		distrust(judgement,
 			 "aborted after %s: the service was gone, and every attempt to reach it "
 			 "failed",
+			 sz_format_duration(after, (double)result->duration_ns));
+	else if (result->aborted == SZ_ABORT_NOT_HTTP)
+		distrust(judgement, "aborted after %s: the service did not answer in HTTP any more",
 			 sz_format_duration(after, (double)result->duration_ns));
 	else if (result->aborted == SZ_ABORT_ERRORS)
 		distrust(judgement, "aborted after %s: most requests failed",

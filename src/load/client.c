@@ -91,6 +91,8 @@ void sz_client_lose(struct sz_client *client, const struct sz_loss *loss, uint64
 	struct sz_load *load = client->load;
 	if (client->counted)
 		sz_tally_error(&load->result, loss->phase, loss->errnum);
+	if (client->counted && loss->outcome == SZ_OUTCOME_NOT_HTTP && !*load->result.not_http)
+		sz_load_quote_received(load, load->result.not_http);
 	sz_load_note_lost(load, client, loss);
 	settle(client, loss->outcome, now_ns);
 	if (loss->outcome == SZ_OUTCOME_TIMEOUT)

@@ -110,6 +110,7 @@ struct sz_conn {
 	bool peer_closed;   /* the server closed it, or the last one when down */
 	bool is_ending;     /* takes no more requests; closed when none is in flight */
 	bool is_corked;     /* HTTP/2: what is sent goes out later, together */
+	bool is_answering;  /* HTTP/1: its answer was read just now, and nothing behind it */
 	unsigned in_flight; /* requests */
 	uint64_t asked, answers;
 	uint64_t connected_ns;
@@ -205,8 +206,10 @@ struct sz_load {
 	struct sz_timer poll_timer;
 	uint64_t began_ns; /* the window */
 	uint64_t alive_ns; /* when it began or the last good answer of a poll came */
-	uint64_t alive_ok; /* good answers then, and what was lost */
+	uint64_t alive_ok; /* good answers then, and what was lost, settled, no HTTP */
 	uint64_t alive_lost;
+	uint64_t alive_settled;
+	uint64_t alive_not_http;
 	bool precise;               /* it was reached, at the last poll */
 	uint64_t completed_ns;      /* last completion of the window */
 	uint64_t interval_start_ns; /* of the series' last, incomplete interval */
@@ -391,6 +394,9 @@ static inline bool sz_load_is_open(const struct sz_load *load)
 /* No connection came about; why: as it was put into words, or NULL. */
 void sz_load_note_unconnected(struct sz_load *load, const struct sz_client *client,
 			      enum sz_phase phase, int errnum, const struct sz_err *why);
+
+/* The bytes that were read last, as far as they are shown, escaped. */
+void sz_load_quote_received(const struct sz_load *load, char text[SZ_LOAD_SAMPLE_TEXT]);
 
 /* A request was lost. */
 void sz_load_note_lost(struct sz_load *load, const struct sz_client *client,

@@ -46,12 +46,16 @@
  * Conservation, checked at run time (sz_load_counts_ok):
  *	attempts = connect_failed + sent
  *	sent = ok + http_error + protocol_error + socket_error + timeout
- *	       + unfinished + stale
+ *	       + unfinished + stale + truncated + not_http + not_retried
  * and of an open loop
  *	scheduled = sent - stale + connect_failed + dropped + unsent
  * A retry is a new attempt. `stale`: a kept-alive connection was closed by
  * the server before any byte of the response, or the server said that it did not
- * process the request; retried once at once.
+ * process the request; retried once at once. Where the request may have been
+ * processed and its method is not idempotent (RFC 9110, 9.2.2: POST, PATCH), it is
+ * `not_retried` instead, and an error. Bytes that waited on a connection before the
+ * request could be sent answer nothing: that is stale, too, and the second time, or
+ * where they greet in another protocol, an error.
  *
  * A window that tells nothing any more is aborted (enum sz_abort): its end is
  * then, and what was counted by then stands.
@@ -169,11 +173,14 @@ static inline unsigned sz_load_connections(const struct sz_load_config *config)
 enum sz_outcome {
 	SZ_OUTCOME_OK,             /* 2xx or 3xx and the whole body, which is as expected */
 	SZ_OUTCOME_HTTP_ERROR,     /* any other final status, or another body */
-	SZ_OUTCOME_PROTOCOL_ERROR, /* not HTTP, truncated, broken framing */
+	SZ_OUTCOME_PROTOCOL_ERROR, /* broken framing */
 	SZ_OUTCOME_SOCKET_ERROR,   /* errno while sending or receiving */
 	SZ_OUTCOME_TIMEOUT,
 	SZ_OUTCOME_UNFINISHED,
 	SZ_OUTCOME_STALE,
+	SZ_OUTCOME_TRUNCATED,   /* the connection closed before the end that was announced */
+	SZ_OUTCOME_NOT_HTTP,    /* bytes of another protocol */
+	SZ_OUTCOME_NOT_RETRIED, /* would be stale, but must not be sent twice */
 	SZ_OUTCOME_COUNT,
 };
 
@@ -246,12 +253,18 @@ enum sz_abort {
 	SZ_ABORT_DEAD,   /* for SZ_ABORT_DEAD_NS there were but failures to connect and broken
 			  * connections, SZ_ABORT_DEAD_COUNT at least. Time-outs are none: a
 			  * service that stands still may go on */
+	SZ_ABORT_NOT_HTTP, /* likewise for SZ_ABORT_NOT_HTTP_NS but bytes that are no HTTP */
 };
 #define SZ_ABORT_ERROR_RATIO 0.5
 #define SZ_ABORT_LEAST_NS UINT64_C(1000000000)
 #define SZ_ABORT_LEAST_COUNT 100
 #define SZ_ABORT_DEAD_NS UINT64_C(3000000000)
 #define SZ_ABORT_DEAD_COUNT 5
+#define SZ_ABORT_NOT_HTTP_NS UINT64_C(1000000000)
+
+/* The beginning of what came in place of HTTP, escaped, with its NUL. */
+#define SZ_LOAD_SAMPLE_BYTES 64
+#define SZ_LOAD_SAMPLE_TEXT (4 * SZ_LOAD_SAMPLE_BYTES + 1)
 
 struct sz_load_result {
 	uint64_t began_ns;    /* t0; in bursts when the first round was due */
@@ -273,6 +286,7 @@ struct sz_load_result {
 	int error_status;      /* of the last http_error; 0: none. 2xx or 3xx: another body */
 	uint64_t unexpected;   /* of the http_errors, those with another body */
 	uint64_t errors_other; /* errors beyond the table's room */
+	char not_http[SZ_LOAD_SAMPLE_TEXT]; /* of the first such outcome; "": none */
 
 	/* From sending, in bursts from the scheduled instant. */
 	struct sz_hist latency[SZ_OUTCOME_COUNT]; /* to the last byte; for timeout and

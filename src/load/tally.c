@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/mem.h"
+
 const char *sz_outcome_name(enum sz_outcome outcome)
 {
 	static const char *const names[SZ_OUTCOME_COUNT] = {
@@ -13,6 +15,9 @@ const char *sz_outcome_name(enum sz_outcome outcome)
 		[SZ_OUTCOME_TIMEOUT] = "timeout",
 		[SZ_OUTCOME_UNFINISHED] = "unfinished",
 		[SZ_OUTCOME_STALE] = "stale",
+		[SZ_OUTCOME_TRUNCATED] = "truncated",
+		[SZ_OUTCOME_NOT_HTTP] = "not_http",
+		[SZ_OUTCOME_NOT_RETRIED] = "not_retried",
 	};
 	return names[outcome];
 }
@@ -94,9 +99,15 @@ bool sz_load_was_late(const struct sz_load_result *result)
 
 uint64_t sz_load_failed(const struct sz_load_result *result)
 {
-	return result->connect_failed + result->outcomes[SZ_OUTCOME_HTTP_ERROR] +
-	       result->outcomes[SZ_OUTCOME_PROTOCOL_ERROR] +
-	       result->outcomes[SZ_OUTCOME_SOCKET_ERROR] + result->outcomes[SZ_OUTCOME_TIMEOUT];
+	static const enum sz_outcome failures[] = {
+		SZ_OUTCOME_HTTP_ERROR, SZ_OUTCOME_PROTOCOL_ERROR, SZ_OUTCOME_SOCKET_ERROR,
+		SZ_OUTCOME_TIMEOUT,    SZ_OUTCOME_TRUNCATED,      SZ_OUTCOME_NOT_HTTP,
+		SZ_OUTCOME_NOT_RETRIED,
+	};
+	uint64_t failed = result->connect_failed;
+	for (size_t i = 0; i < SZ_ARRAY_LEN(failures); i++)
+		failed += result->outcomes[failures[i]];
+	return failed;
 }
 
 uint64_t sz_load_settled(const struct sz_load_result *result)

@@ -249,8 +249,10 @@ static json_t *shards(const struct sz_load_report *report)
 
 void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out)
 {
-	static const char *const aborted[] =
-		{[SZ_ABORT_NONE] = NULL, [SZ_ABORT_ERRORS] = "errors", [SZ_ABORT_DEAD] = "dead"};
+	static const char *const aborted[] = {[SZ_ABORT_NONE] = NULL,
+					      [SZ_ABORT_ERRORS] = "errors",
+					      [SZ_ABORT_DEAD] = "dead",
+					      [SZ_ABORT_NOT_HTTP] = "not_http"};
 	const struct sz_load_result *result = report->result;
 	json_t *document = json_object();
 	json_object_set_new(document, "schema", json_string("sizeup/load/1"));
@@ -265,6 +267,8 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 	json_object_set_new(document, "counts", counts(result));
 	json_object_set_new(document, "errors", errors(result));
 	json_object_set_new(document, "errors_other", sz_json_count(result->errors_other));
+	json_object_set_new(document, "not_http_sample",
+			    *result->not_http ? json_string(result->not_http) : json_null());
 	json_object_set_new(document, "burst", burst(report));
 	json_object_set_new(document, "open", open_loop(report));
 	json_object_set_new(document, "latency_ms", distribution(&result->latency[SZ_OUTCOME_OK]));

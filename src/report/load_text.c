@@ -75,6 +75,14 @@ static void put_counts(struct sz_buf *out, const struct sz_load_result *result)
 	}
 }
 
+static void put_not_http(struct sz_buf *out, const struct sz_load_result *result)
+{
+	if (!*result->not_http)
+		return;
+	put_label(out, "Not HTTP");
+	sz_buf_printf(out, "\"%s\"\n", result->not_http);
+}
+
 static void put_spread(struct sz_buf *out, const char *label, const struct sz_load_spread *spread)
 {
 	char text[SZ_UNIT_TEXT];
@@ -307,6 +315,7 @@ void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out
 	if (report->config->url.tls)
 		put_latency(out, "TLS", &result->handshake);
 	put_counts(out, result);
+	put_not_http(out, result);
 	put_connections(out, report);
 	if (!in_bursts(report))
 		put_gap(out, report);

@@ -366,13 +366,13 @@ const struct sz_fault sz_faults[] = {
 	 .help = "two responses to one request"},
 
 	/* Bodies */
-	{"truncate", SZ_FAULT_BYTES, "500", 0, BODY_BYTES - 1, .seen = "protocol_error",
+	{"truncate", SZ_FAULT_BYTES, "500", 0, BODY_BYTES - 1, .seen = "truncated",
 	 .play = play_truncate, .help = "close after SIZE of a body of 1000 bytes"},
-	{"truncate-chunk", SZ_FAULT_BYTES, "500", 0, BODY_BYTES - 1, .seen = "protocol_error",
+	{"truncate-chunk", SZ_FAULT_BYTES, "500", 0, BODY_BYTES - 1, .seen = "truncated",
 	 .play = play_truncate_chunk, .help = "close after SIZE of a chunk of 1000 bytes"},
-	{"no-last-chunk", .seen = "protocol_error", .then = SZ_STEP_CLOSE,
+	{"no-last-chunk", .seen = "truncated", .then = SZ_STEP_CLOSE,
 	 .help = "close in place of the last chunk", RAW(CHUNKED "3\r\n" OK_BODY "\r\n")},
-	{"truncate-head", .seen = "protocol_error", .then = SZ_STEP_CLOSE,
+	{"truncate-head", .seen = "truncated", .then = SZ_STEP_CLOSE,
 	 .help = "close within the head", RAW(OK_HEAD "Content-Le")},
 	{"reset-body", SZ_FAULT_BYTES, "500", 1, BODY_BYTES - 1, .seen = "socket_error",
 	 .play = play_reset_body, .help = "reset after SIZE of a body of 1000 bytes"},
@@ -454,18 +454,18 @@ const struct sz_fault sz_faults[] = {
 	 RAW("HTTP/1.1 2x0 OK\r\nContent-Length: 3\r\n\r\n" OK_BODY)},
 
 	/* No HTTP */
-	{"garbage", .seen = "protocol_error", .then = SZ_STEP_CLOSE,
-	 .help = "bytes that are no HTTP", RAW("\x00\xff\xfe\x80garbage\r\n\r\n")},
-	{"http09", .seen = "protocol_error", .then = SZ_STEP_CLOSE, .help = "a body without a head",
+	{"garbage", .seen = "not_http", .then = SZ_STEP_CLOSE, .help = "bytes that are no HTTP",
+	 RAW("\x00\xff\xfe\x80garbage\r\n\r\n")},
+	{"http09", .seen = "not_http", .then = SZ_STEP_CLOSE, .help = "a body without a head",
 	 RAW(OK_BODY)},
-	{"banner", .strikes = SZ_STRIKES_CONNECTIONS, .seen = "protocol_error",
-	 .then = SZ_STEP_HANG, .help = "speak first, as SSH does", RAW("SSH-2.0-OpenSSH_9.2\r\n")},
+	{"banner", .strikes = SZ_STRIKES_CONNECTIONS, .seen = "not_http", .then = SZ_STEP_HANG,
+	 .help = "speak first, as SSH does", RAW("SSH-2.0-OpenSSH_9.2\r\n")},
 	/* Record type alert, TLS 1.0, two bytes: fatal, protocol_version. */
-	{"tls-alert", .seen = "protocol_error", .then = SZ_STEP_CLOSE,
+	{"tls-alert", .seen = "not_http", .then = SZ_STEP_CLOSE,
 	 .help = "a TLS alert, as a TLS port answers plain HTTP",
 	 RAW("\x15\x03\x01\x00\x02\x02\x46")},
 	/* An empty SETTINGS frame: what a server of HTTP/2 says first. */
-	{"http2", .seen = "protocol_error", .then = SZ_STEP_HANG,
+	{"http2", .seen = "not_http", .then = SZ_STEP_HANG,
 	 .help = "an HTTP/2 frame, as a port that knows only HTTP/2",
 	 RAW("\x00\x00\x00\x04\x00\x00\x00\x00\x00")},
 
