@@ -33,7 +33,7 @@ struct load_options {
 	uint64_t burst, rounds, users, every_ns, seed, think_ns, threads, requests;
 	const char *rate, *speed, *precision, *expect_body, *shard, *start_at, *out;
 	int connect, arrivals, late;
-	bool json;
+	bool hold, json;
 };
 _Static_assert(offsetof(struct load_options, request) == 0, "its rows are shared");
 
@@ -101,6 +101,11 @@ static const struct sz_opt load_options[] = {
 	 .max = 3600 * SZ_NS_PER_S,
 	 .help = "from the start of a round to that of the next; without it the next starts "
 		 "200 ms after the slowest answer"},
+	{"hold", SZ_OPT_FLAG, AT(hold),
+	 .help = "instead of the closed loop, streams that stay open, as of server-sent events: "
+		 "each client asks once and keeps its response for --duration; what counts then "
+		 "is events, gaps and who ends early; none is replaced, --timeout is until the "
+		 "response begins, and there is no --warmup"},
 	{"shard", SZ_OPT_TEXT, AT(shard), .arg = "I/N",
 	 .help = "do one part of N of this load, from 1/N to N/N; env: the one that Open MPI, "
 		 "PMI, Slurm or a Kubernetes Indexed Job (with SIZEUP_SHARDS=N) says"},
@@ -133,6 +138,8 @@ static const char *const load_examples[] = {
 	"sizeup serve --port 8000 & sleep 1; sizeup load --har examples/native/page.har --rounds "
 	"10 "
 	"http://127.0.0.1:8000; kill $!",
+	"sizeup serve --fault events=100ms --port 8000 & sleep 1; sizeup load --hold --clients 100 "
+	"--duration 3s http://127.0.0.1:8000/; kill $!",
 	"sizeup serve --port 8000 & server=$!; sleep 1; start=$(($(date +%s) + 2)); for i in 1 2; "
 	"do sizeup load --shard $i/2 --start-at $start --duration 3s --out /tmp/shard-$i.json "
 	"http://127.0.0.1:8000/ & shards=\"$shards $!\"; done; wait $shards; sizeup merge "
@@ -200,6 +207,31 @@ static int fill_replay(const struct load_options *options, struct sz_load_config
 	return 0;
 }
 
+/* What makes no sense with streams that stay open, by name. */
+static int check_hold(const struct load_options *options, struct sz_err *err)
+{
+	const struct {
+		const char *name;
+		bool is_given;
+	} others[] = {
+		{"--rate", options->rate != NULL},
+		{"--burst", options->burst > 0},
+		{"--har", options->request.har != NULL},
+		{"--log", options->request.log != NULL},
+		{"--think", options->think_ns > 0},
+		{"--reconnect-every", options->reconnect_every > 0},
+		{"--expect-body", options->expect_body != NULL},
+	};
+	for (size_t i = 0; options->hold && i < SZ_ARRAY_LEN(others); i++) {
+		if (!others[i].is_given)
+			continue;
+		sz_err_set(err, SZ_USAGE, 0, "--hold and %s exclude each other", others[i].name);
+		return sz_err_hint(err, "with --hold each of --clients asks once and keeps its "
+					"response");
+	}
+	return 0;
+}
+
 static int fill_burst(const struct load_options *options, struct sz_load_config *config,
 		      struct sz_err *err)
 {
@@ -229,7 +261,9 @@ static int fill_config(const struct load_options *options, const struct sz_parse
 		.think_ns = options->think_ns,
 		.think_random = options->arrivals == 1,
 	};
-	if (fill_rate(options, config, err) < 0 ||
+	if (options->hold)
+		config->arrivals = SZ_ARRIVALS_STREAMS;
+	if (check_hold(options, err) < 0 || fill_rate(options, config, err) < 0 ||
 	    sz_cli_fill_expected(options->expect_body, config, err) < 0 ||
 	    sz_cli_ask(&options->request, parsed->operand, parsed->operand_count, asked, config,
 		       err) < 0)
@@ -237,6 +271,11 @@ static int fill_config(const struct load_options *options, const struct sz_parse
 	if (fill_replay(options, config, err) < 0)
 		return -1;
 	return fill_burst(options, config, err);
+}
+
+static bool is_loop(const struct sz_load_config *config)
+{
+	return config->arrivals == SZ_ARRIVALS_CLOSED || config->arrivals == SZ_ARRIVALS_OPEN;
 }
 
 /* The line of a terminal while a loop goes on; asked at every poll. */
@@ -490,7 +529,7 @@ static int load_and_show(const struct load_options *options, const struct sz_loa
 	sz_autofree char *path = NULL;
 	if (options->out && name_file(options, &run->shard, &path, err) < 0)
 		return -1;
-	if (isatty(STDERR_FILENO) && whole->arrivals != SZ_ARRIVALS_BURST) {
+	if (isatty(STDERR_FILENO) && is_loop(whole)) {
 		span.precise_enough = tell_live;
 		span.at_edge = start_live;
 		span.arg = &live;
@@ -532,7 +571,8 @@ const struct sz_cli_command sz_cmd_load = {
 			 "waits for the whole response, and sends again. Or bursts, like a page "
 			 "that fires many calls at once: what counts then is how long the slowest "
 			 "of a round takes. Or an open loop (--rate): calls come when they are "
-			 "due, whatever becomes of the others. Every request has exactly "
+			 "due, whatever becomes of the others. Or streams that stay open (--hold). "
+			 "Every request has exactly "
 			 "one outcome; latency is of good responses only. A run is aborted when "
 			 "most requests fail or the service is gone. Several machines can "
 			 "each do a shard of one load; what is asked for is asked of all "

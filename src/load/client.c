@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "stat/shuffle.h"
@@ -70,9 +71,15 @@ static void settle(struct sz_client *client, enum sz_outcome outcome, uint64_t n
 	}
 	if (load->stage == SZ_STAGE_ROUND && outcome != SZ_OUTCOME_STALE)
 		sz_load_note_call(load, client, outcome == SZ_OUTCOME_OK, now_ns);
+	if (load->stage == SZ_STAGE_STREAMS && outcome != SZ_OUTCOME_STALE)
+		load->unsettled--;
 	client->state = SZ_CLIENT_IDLE;
 	client->conn->in_flight--;
-	sz_load_pull_wait(load, &client->wait);
+	if (!client->is_stream)
+		sz_load_pull_wait(load, &client->wait);
+	else if (client->counted && outcome != SZ_OUTCOME_OPEN)
+		load->result.streams_ended++;
+	client->is_stream = false;
 	sz_load_check_stage(load, now_ns);
 	sz_conn_release(client->conn);
 }
@@ -149,6 +156,9 @@ void sz_client_unconnected(struct sz_client *client, enum sz_phase phase, int er
 	if (load->stage == SZ_STAGE_ROUND) {
 		client->is_due = false;
 		sz_load_note_call(load, client, false, now_ns);
+	} else if (load->stage == SZ_STAGE_STREAMS) {
+		client->is_due = false;
+		load->unsettled--;
 	}
 }
 
@@ -184,6 +194,8 @@ static void send_request(struct sz_client *client)
 	client->is_retry = client->again;
 	client->request = sz_load_next_request(client);
 	client->first_byte_ns = 0;
+	if (sz_load_is_streams(load))
+		memset(&client->stream, 0, sizeof(client->stream));
 	sz_load_push_wait(load, &client->wait, sz_now_ns());
 	if (!load->open.is_running)
 		ask(client);
@@ -204,7 +216,7 @@ static bool may_send(const struct sz_client *client)
 	enum sz_load_stage stage = client->load->stage;
 	if (stage == SZ_STAGE_PRIMING)
 		return !client->answered;
-	if (stage == SZ_STAGE_ROUND || client->load->open.is_running)
+	if (stage == SZ_STAGE_ROUND || stage == SZ_STAGE_STREAMS || client->load->open.is_running)
 		return client->is_due;
 	return stage != SZ_STAGE_DRAINING;
 }
@@ -233,7 +245,7 @@ void sz_client_go(struct sz_client *client)
 void sz_client_abandon(struct sz_client *client, uint64_t now_ns)
 {
 	if (client->state == SZ_CLIENT_BUSY)
-		settle(client, SZ_OUTCOME_UNFINISHED, now_ns);
+		settle(client, client->is_stream ? SZ_OUTCOME_OPEN : SZ_OUTCOME_UNFINISHED, now_ns);
 	client->state = SZ_CLIENT_IDLE;
 }
 

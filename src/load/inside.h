@@ -5,6 +5,7 @@
  *	load.c     a load from the outside, as a sequence of stages
  *	stage.c    one stage: what it waits for; time-outs
  *	burst.c    rounds of a burst and the pauses between
+ *	streams.c  responses that are kept open
  *	open.c     calls that come when they are due, and who takes them
  *	mix.c      which request is next
  *	client.c   one client: when it sends, what becomes of it, when it tries again
@@ -20,8 +21,9 @@
  *	open    priming (one per client, when paced), lead-in, draining
  *	window  lead-in, counting, tail, draining
  *
- * In bursts rounds, with draining as the pause between, are in place of the
- * lead-in of open and of a window's counting; a window has no lead-in then.
+ * Of streams the window alone has stages: opening (one per client, when paced),
+ * which are its counting, and draining. In bursts rounds, with draining as the pause between, are
+ *in place of the lead-in of open and of a window's counting; a window has no lead-in then.
  *
  * A stage is over at earliest_ns if its goal is reached by then, when the goal
  * is reached later, and at latest_ns in any case.
@@ -33,6 +35,7 @@
 
 #include "base/buf.h"
 #include "load/load.h"
+#include "net/events.h"
 #include "net/http1.h"
 #include "net/http2.h"
 #include "net/loop.h"
@@ -44,6 +47,8 @@ enum sz_load_stage {
 	SZ_STAGE_COUNTING, /* all loop */
 	SZ_STAGE_TAIL,     /* all loop, uncounted, until the counted attempts are settled */
 	SZ_STAGE_ROUND,    /* a client sends once, and again only what was stale */
+	SZ_STAGE_STREAMS,  /* likewise; until `primed` has its stream or has failed, or, when
+			    * that is NULL, all have */
 	SZ_STAGE_DRAINING, /* nobody sends */
 	SZ_STAGE_COUNT,
 };
@@ -81,6 +86,12 @@ struct sz_client {
 	const struct sz_request *request; /* in flight, or the last one */
 	bool again;                       /* it was stale: it is also the next one */
 	bool is_retry;                    /* the one in flight was stale before */
+	bool is_stream; /* its response is kept open: it cannot time out any more */
+	struct {
+		struct sz_events events;
+		uint64_t known_events, known_bytes; /* that are counted */
+		uint64_t last_ns;                   /* when bytes came; 0: none yet */
+	} stream;
 	union {
 		struct {
 			size_t sent_bytes;
@@ -220,7 +231,7 @@ struct sz_load {
 	struct sz_load_round round;
 	uint64_t round_start_ns; /* scheduled */
 	unsigned round_calls;    /* each user's */
-	unsigned unsettled;      /* calls of the round */
+	unsigned unsettled;      /* calls of the round, or streams */
 	uint64_t sorted_ns[SZ_LOAD_ROUNDS_MAX];
 
 	/* Since sz_load_new, but for uncounted. */
@@ -270,7 +281,7 @@ void sz_client_init(struct sz_client *client, struct sz_conn *conn);
 /* Let the client do what the stage wants of it, if it is not at it already. */
 void sz_client_go(struct sz_client *client);
 
-/* A counted request in flight is unfinished. */
+/* A counted request in flight is unfinished, a stream open. */
 void sz_client_abandon(struct sz_client *client, uint64_t now_ns);
 
 /* It waited for a connection, and none came about; why: as it was put into words,
@@ -363,6 +374,19 @@ void sz_load_note_call(struct sz_load *load, struct sz_client *client, bool ok, 
 
 /* Fill the result's spreads from its rounds; sorted_ns is scratch. */
 void sz_burst_spreads(struct sz_load_result *result, uint64_t sorted_ns[SZ_LOAD_ROUNDS_MAX]);
+
+/* streams.c */
+
+/* A window: the streams open, and are counted until its end. */
+int sz_streams_count(struct sz_load *load, struct sz_err *err);
+
+/* A client's response has come so far. Its first good head makes it a stream. */
+void sz_streams_note(struct sz_client *client, int status, uint64_t body_bytes, uint64_t now_ns);
+
+static inline bool sz_load_is_streams(const struct sz_load *load)
+{
+	return load->config.arrivals == SZ_ARRIVALS_STREAMS;
+}
 
 /* open.c */
 

@@ -46,7 +46,7 @@
  * Conservation, checked at run time (sz_load_counts_ok):
  *	attempts = connect_failed + sent
  *	sent = ok + http_error + protocol_error + socket_error + timeout
- *	       + unfinished + stale + truncated + not_http + not_retried
+ *	       + unfinished + stale + truncated + not_http + not_retried + open
  * and of an open loop
  *	scheduled = sent - stale + connect_failed + dropped + unsent
  * A retry is a new attempt. `stale`: a kept-alive connection was closed by
@@ -71,6 +71,12 @@
  * reconnect_every 1), a stale request and its retry. Nothing else is retried
  * within a round. open warms up with whole rounds, at least one; a window has
  * neither lead-in nor tail and consists of whole rounds unless interrupted.
+ *
+ * Streams: every client opens one response, as of server-sent events, within the
+ * window and keeps it, without a time-out once its head has come. One that the
+ * server ends, or that failed, is not replaced; what lasts until the end of the
+ * window is `open`. There is no lead-in: the window begins with the first
+ * connection, paced or all at once, and is over early when none is left.
  *
  * A client of a closed loop may think between an answer and its next request.
  *
@@ -112,7 +118,12 @@ const char *sz_http_version(enum sz_http http); /* "1.1", "2", "1.0" */
 
 enum sz_connect_mode { SZ_CONNECT_PACED, SZ_CONNECT_BURST };
 
-enum sz_arrivals { SZ_ARRIVALS_CLOSED, SZ_ARRIVALS_BURST, SZ_ARRIVALS_OPEN };
+enum sz_arrivals {
+	SZ_ARRIVALS_CLOSED,
+	SZ_ARRIVALS_BURST,
+	SZ_ARRIVALS_OPEN,
+	SZ_ARRIVALS_STREAMS,
+};
 
 /* What becomes of a call of an open loop for which no client is free. */
 enum sz_late {
@@ -181,6 +192,7 @@ enum sz_outcome {
 	SZ_OUTCOME_TRUNCATED,   /* the connection closed before the end that was announced */
 	SZ_OUTCOME_NOT_HTTP,    /* bytes of another protocol */
 	SZ_OUTCOME_NOT_RETRIED, /* would be stale, but must not be sent twice */
+	SZ_OUTCOME_OPEN,        /* a stream that lasted until the end of the window */
 	SZ_OUTCOME_COUNT,
 };
 
@@ -205,10 +217,10 @@ struct sz_load_error {
 	uint64_t count;
 };
 
-/* Good answers that came in [t0, t1), whenever their requests were sent, per
- * interval of interval_ns. It starts at 100 ms; when there is no room for one
- * more interval, neighbours are added and intervals are twice as long from then
- * on. What came in the last, incomplete one is left out.
+/* Good answers that came in [t0, t1), whenever their requests were sent, or of
+ * streams their events, per interval of interval_ns. It starts at 100 ms; when there is no room for
+ * one more interval, neighbours are added and intervals are twice as long from then on. What came
+ * in the last, incomplete one is left out.
  *
  * Counts, as the functions of stat/ want them. */
 #define SZ_LOAD_SERIES_MAX 1024
@@ -249,10 +261,10 @@ struct sz_load_spread {
 /* Why a window ended before its time. */
 enum sz_abort {
 	SZ_ABORT_NONE,
-	SZ_ABORT_ERRORS, /* after SZ_ABORT_LEAST_NS and _LEAST_COUNT, most attempts had failed */
-	SZ_ABORT_DEAD,   /* for SZ_ABORT_DEAD_NS there were but failures to connect and broken
-			  * connections, SZ_ABORT_DEAD_COUNT at least. Time-outs are none: a
-			  * service that stands still may go on */
+	SZ_ABORT_ERRORS,   /* after SZ_ABORT_LEAST_NS and _LEAST_COUNT, most attempts had failed */
+	SZ_ABORT_DEAD,     /* for SZ_ABORT_DEAD_NS there were but failures to connect and broken
+			    * connections, SZ_ABORT_DEAD_COUNT at least. Time-outs are none: a
+			    * service that stands still may go on */
 	SZ_ABORT_NOT_HTTP, /* likewise for SZ_ABORT_NOT_HTTP_NS but bytes that are no HTTP */
 };
 #define SZ_ABORT_ERROR_RATIO 0.5
@@ -291,7 +303,16 @@ struct sz_load_result {
 	/* From sending, in bursts from the scheduled instant. */
 	struct sz_hist latency[SZ_OUTCOME_COUNT]; /* to the last byte; for timeout and
 						   * unfinished the age: a lower bound */
-	struct sz_hist ttfb;                      /* ok: to the first byte */
+	struct sz_hist ttfb;                      /* ok and open: to the first byte */
+	/* Of streams whose head was good: how many, those that ended before t1, and
+	 * what came in [t0, t1): bytes of their bodies, and events as of net/events.h. */
+	uint64_t streams_opened, streams_ended;
+	uint64_t stream_bytes, events;
+	/* From asking to the end of a stream's first event; between reads that had bytes
+	 * of the same stream; at t1, of those that were open, since the last such read, or
+	 * since asking when there was none: the gap that was not over yet. */
+	struct sz_hist first_event, gap, silence;
+
 	/* Of an open loop. lateness: how late this program itself was, of every call.
 	 * The others make up the latency of ok: until a client was free (and
 	 * connected), to the first byte, to the last. */
@@ -325,7 +346,8 @@ struct sz_load_result {
 	uint64_t busiest_cpu_ns; /* the same, but where several results were added: of the thread
 				  * that used most */
 	uint64_t epoll_waits;    /* in [t0, t1) */
-	uint64_t longest_gap_ns; /* longest time in the window without a completion */
+	uint64_t longest_gap_ns; /* longest time in the window without a completion, of
+				  * streams without a byte of any */
 };
 
 struct sz_load;
@@ -347,9 +369,9 @@ enum sz_edge {
 			  * the time for what takes longer. In bursts it is over by then. */
 };
 
-/* When a window ends. Closed loop: after min_ns, once all of what is asked for
- * beside it is reached, at the latest after max_ns. Bursts: after so many
- * rounds; max_ns is the latest start of one (the first starts in any case). */
+/* When a window ends. Streams: after max_ns. Closed loop: after min_ns, once all of what is asked
+ * for beside it is reached, at the latest after max_ns. Bursts: after so many rounds; max_ns is the
+ * latest start of one (the first starts in any case). */
 struct sz_load_span {
 	uint64_t min_ns;
 	uint64_t max_ns;

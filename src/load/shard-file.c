@@ -37,7 +37,7 @@ static const struct sz_member asked[] = {
 	RUN("duration_ns", duration_ns, SZ_SHARD_COUNT_MAX),
 	RUN("rounds", rounds, SZ_LOAD_ROUNDS_MAX),
 	RUN("tls", config.url.tls, 1),
-	ASKED(arrivals, SZ_ARRIVALS_OPEN),
+	ASKED(arrivals, SZ_ARRIVALS_STREAMS),
 	ASKED(clients, (uint64_t)SZ_LOAD_CLIENTS_MAX *SZ_SHARDS_MAX),
 	ASKED(users, SZ_LOAD_CLIENTS_MAX),
 	ASKED(calls, SZ_REQUESTS_MAX),

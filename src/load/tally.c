@@ -18,6 +18,7 @@ const char *sz_outcome_name(enum sz_outcome outcome)
 		[SZ_OUTCOME_TRUNCATED] = "truncated",
 		[SZ_OUTCOME_NOT_HTTP] = "not_http",
 		[SZ_OUTCOME_NOT_RETRIED] = "not_retried",
+		[SZ_OUTCOME_OPEN] = "open",
 	};
 	return names[outcome];
 }
@@ -47,6 +48,13 @@ static void tally_parts(struct sz_load_result *result, const struct sz_client *c
 	sz_hist_add(&result->transfer, now_ns - client->first_byte_ns);
 }
 
+static void tally_silence(struct sz_load_result *result, const struct sz_client *client,
+			  uint64_t now_ns)
+{
+	uint64_t since_ns = client->stream.last_ns ? client->stream.last_ns : client->asked_ns;
+	sz_hist_add(&result->silence, now_ns - since_ns);
+}
+
 static void tally_part(const struct sz_client *client, enum sz_outcome outcome, uint64_t now_ns)
 {
 	const struct sz_load *load = client->load;
@@ -54,10 +62,11 @@ static void tally_part(const struct sz_client *client, enum sz_outcome outcome, 
 		return;
 	struct sz_load_part *part = &load->parts[sz_load_part_index(load, client)];
 	part->outcomes[outcome]++;
-	if (outcome != SZ_OUTCOME_OK)
+	if (outcome != SZ_OUTCOME_OK && outcome != SZ_OUTCOME_OPEN)
 		return;
 	sz_hist_add(&part->ttfb, client->first_byte_ns - client->asked_ns);
-	sz_hist_add(&part->latency, now_ns - client->asked_ns);
+	if (outcome == SZ_OUTCOME_OK)
+		sz_hist_add(&part->latency, now_ns - client->asked_ns);
 }
 
 void sz_tally_outcome(struct sz_load_result *result, const struct sz_client *client,
@@ -66,9 +75,12 @@ void sz_tally_outcome(struct sz_load_result *result, const struct sz_client *cli
 	tally_part(client, outcome, now_ns);
 	result->outcomes[outcome]++;
 	sz_hist_add(&result->latency[outcome], now_ns - client->asked_ns);
+	if (outcome == SZ_OUTCOME_OK || outcome == SZ_OUTCOME_OPEN)
+		sz_hist_add(&result->ttfb, client->first_byte_ns - client->asked_ns);
+	if (outcome == SZ_OUTCOME_OPEN)
+		tally_silence(result, client, now_ns);
 	if (outcome != SZ_OUTCOME_OK)
 		return;
-	sz_hist_add(&result->ttfb, client->first_byte_ns - client->asked_ns);
 	result->body_bytes += client->body_bytes;
 	if (sz_load_is_open(client->load))
 		tally_parts(result, client, now_ns);
@@ -112,7 +124,8 @@ uint64_t sz_load_failed(const struct sz_load_result *result)
 
 uint64_t sz_load_settled(const struct sz_load_result *result)
 {
-	return sz_load_failed(result) + result->outcomes[SZ_OUTCOME_OK];
+	return sz_load_failed(result) + result->outcomes[SZ_OUTCOME_OK] +
+	       result->outcomes[SZ_OUTCOME_OPEN];
 }
 
 bool sz_load_counts_ok(const struct sz_load_result *result)

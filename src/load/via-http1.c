@@ -170,6 +170,8 @@ static void begin(struct sz_client *client)
 	sz_http1_response_init(response, client->request->is_head);
 	if (client->load->config.expected.len)
 		response->sought = &client->load->config.expected;
+	if (sz_load_is_streams(client->load))
+		response->events = &client->stream.events;
 	if (!is_spoken_to(client))
 		send_rest(client);
 }
@@ -189,14 +191,15 @@ static void on_bytes(struct sz_client *client, size_t len, uint64_t now_ns)
 		client->first_byte_ns = now_ns;
 	enum sz_http1_state state =
 		sz_http1_response_feed(response, client->load->buffer, len, &used);
+	if (response->events && response->head_complete)
+		sz_streams_note(client, response->status, response->body_bytes, now_ns);
 	if (state == SZ_HTTP1_MORE)
 		return;
 	if (state == SZ_HTTP1_COMPLETE && used == len)
 		complete(client, now_ns);
 	else
 		lose(client, response->is_http ? SZ_OUTCOME_PROTOCOL_ERROR : SZ_OUTCOME_NOT_HTTP,
-		     EPROTO,
-		     response->why ? response->why : "bytes behind the end of the response",
+		     EPROTO, response->why ? response->why : "bytes behind the end of the response",
 		     now_ns);
 }
 

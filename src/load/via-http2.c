@@ -100,6 +100,8 @@ static void on_call(struct sz_client *client, uint64_t now_ns)
 	const struct sz_http2_call *call = &client->via.http2;
 	if (call->begun && !client->first_byte_ns)
 		client->first_byte_ns = now_ns;
+	if (call->events && call->head_complete)
+		sz_streams_note(client, call->status, call->body_bytes, now_ns);
 	switch (call->end) {
 	case SZ_HTTP2_UNDER_WAY:
 		break;
@@ -261,6 +263,7 @@ static void ask(struct sz_client *client)
 	struct sz_conn *conn = client->conn;
 	const struct sz_request *request = client->request;
 	client->via.http2.sought = load->config.expected.len ? &load->config.expected : NULL;
+	client->via.http2.events = sz_load_is_streams(load) ? &client->stream.events : NULL;
 	if (sz_http2_ask(conn->http2, load->heads[request - load->requests->items], request->body,
 			 request->body_bytes, &client->via.http2) < 0) {
 		sz_err_nomem(&load->failure);

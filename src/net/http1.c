@@ -144,6 +144,8 @@ static int response_body(llhttp_t *llhttp, const char *bytes, size_t len)
 	response->body_bytes += len;
 	if (response->sought)
 		response->matched = sz_match_feed(response->sought, response->matched, bytes, len);
+	if (response->events)
+		sz_events_feed(response->events, bytes, len);
 	return 0;
 }
 

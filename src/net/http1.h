@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/match.h"
+#include "net/events.h"
 
 #define SZ_HTTP1_HEAD_MAX (64 * 1024)
 
@@ -53,6 +54,8 @@ struct sz_http1_response {
 	 * borrowed until the message ends. */
 	const struct sz_match *sought;
 	size_t matched; /* as of sz_match_feed() */
+	/* Likewise by who counts the events of the body. */
+	struct sz_events *events;
 	/* own */
 	bool head_request;
 	struct sz_http1_parser parser;

@@ -84,6 +84,15 @@ static void play_error(struct sz_play *play, const struct sz_fault_ask *ask)
 	sz_play_text(play, ERROR_500);
 }
 
+static void play_events(struct sz_play *play, const struct sz_fault_ask *ask)
+{
+	sz_play_text(play, OK_HEAD "Content-Type: text/event-stream\r\n\r\n");
+	sz_play_mark(play);
+	sz_play_step(play, SZ_STEP_WAIT, ask->arg[0]);
+	sz_play_text(play, "data: event\n\n");
+	sz_play_repeat(play, SZ_FOREVER);
+}
+
 /* The life of a connection */
 
 static void play_close_after(struct sz_play *play, const struct sz_fault_ask *ask)
@@ -353,6 +362,8 @@ const struct sz_fault sz_faults[] = {
 	{"until-close", .seen = "ok", .then = SZ_STEP_CLOSE,
 	 .help = "HTTP/1.1 without a length, the body ends with the connection",
 	 RAW(OK_HEAD "\r\n" OK_BODY)},
+	{"events", SZ_FAULT_TIME, "100ms", .seen = "timeout", .play = play_events,
+	 .help = "server-sent events without end, one per TIME"},
 	{"until-never", .seen = "timeout", .then = SZ_STEP_HANG,
 	 .help = "the same, but the connection stays open", RAW(OK_HEAD "\r\n" OK_BODY)},
 

@@ -274,11 +274,14 @@ static void other_versions_are_refused(void **state)
 static void what_is_out_of_range_is_refused(void **state)
 {
 	(void)state;
-	static const char *const members[] =
-		{"version",       "host",           "boot",   "url",    "shard",
-		 "began_unix_ns", "clock_error_ns", "asked",  "rate",   "counts",
-		 "errors",        "histograms",     "series", "rounds", "requests",
-		 "not_http_sample"};
+	static const char *const members[] = {"version",        "host",
+					      "boot",           "url",
+					      "shard",          "began_unix_ns",
+					      "clock_error_ns", "asked",
+					      "rate",           "counts",
+					      "errors",         "histograms",
+					      "series",         "rounds",
+					      "requests",       "not_http_sample"};
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		assert_change_refused(NULL, members[i], NULL, "");
 	assert_change_refused(NULL, "host", json_string("a\x1b[2J"), "host");
@@ -287,7 +290,7 @@ static void what_is_out_of_range_is_refused(void **state)
 	assert_change_refused("asked", "users", json_integer(0), "no load can do");
 	assert_change_refused("asked", "users", json_integer(4), "no load can do");
 	assert_change_refused("asked", "rounds", json_integer(0), "no load can do");
-	assert_change_refused("asked", "arrivals", json_integer(3), "arrivals");
+	assert_change_refused("asked", "arrivals", json_integer(4), "arrivals");
 	assert_change_refused("asked", "tls", json_integer(1), "tls");
 	assert_change_refused(NULL, "not_http_sample", json_string("\x1b[2J"), "not_http_sample");
 	assert_change_refused("counts", "aborted", json_integer(4), "aborted");
