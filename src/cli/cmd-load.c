@@ -31,7 +31,7 @@ struct load_options {
 	struct sz_cli_request request; /* first: its rows are shared */
 	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;
 	uint64_t burst, rounds, users, every_ns, seed, think_ns, threads, requests;
-	const char *rate, *speed, *precision, *expect_body, *shard, *start_at, *out;
+	const char *rate, *speed, *precision, *expect_body, *shard, *start_at, *out, *csv;
 	int connect, arrivals, late;
 	bool hold, json;
 };
@@ -115,6 +115,9 @@ static const struct sz_opt load_options[] = {
 	{"out", SZ_OPT_TEXT, AT(out), .arg = "FILE",
 	 .help = "instead of showing the result keep all of it for sizeup merge; {shard} stands "
 		 "for the shard's number"},
+	{"csv", SZ_OPT_TEXT, AT(csv), .arg = "PATH",
+	 .help = "also write a line for each second of the window: what was sent, and what was "
+		 "settled by outcome"},
 	{"file", SZ_OPT_FILE, .arg = "PATH",
 	 .help = "a YAML file of options by their names without dashes (clients: 200), and URL as "
 		 "url: http://127.0.0.1:8000/; the command line wins over it; paths in it are "
@@ -140,6 +143,8 @@ static const char *const load_examples[] = {
 	"http://127.0.0.1:8000; kill $!",
 	"sizeup serve --fault events=100ms --port 8000 & sleep 1; sizeup load --hold --clients 100 "
 	"--duration 3s http://127.0.0.1:8000/; kill $!",
+	"sizeup serve --port 8000 & sleep 1; sizeup load --duration 3s --csv "
+	"/tmp/load.csv http://127.0.0.1:8000/; kill $!; head -3 /tmp/load.csv",
 	"sizeup serve --port 8000 & server=$!; sleep 1; start=$(($(date +%s) + 2)); for i in 1 2; "
 	"do sizeup load --shard $i/2 --start-at $start --duration 3s --out /tmp/shard-$i.json "
 	"http://127.0.0.1:8000/ & shards=\"$shards $!\"; done; wait $shards; sizeup merge "
@@ -232,6 +237,19 @@ static int check_hold(const struct load_options *options, struct sz_err *err)
 	return 0;
 }
 
+static int fill_csv(const struct load_options *options, struct sz_load_config *config,
+		    struct sz_err *err)
+{
+	if (!options->csv)
+		return 0;
+	config->wants_seconds = true;
+	if (!options->out && options->threads == 1)
+		return 0;
+	sz_err_set(err, SZ_USAGE, 0, "--csv excludes --out and --threads");
+	return sz_err_hint(err, "leave one of them out: the seconds of several loads are not "
+				"added");
+}
+
 static int fill_burst(const struct load_options *options, struct sz_load_config *config,
 		      struct sz_err *err)
 {
@@ -268,7 +286,7 @@ static int fill_config(const struct load_options *options, const struct sz_parse
 	    sz_cli_ask(&options->request, parsed->operand, parsed->operand_count, asked, config,
 		       err) < 0)
 		return -1;
-	if (fill_replay(options, config, err) < 0)
+	if (fill_replay(options, config, err) < 0 || fill_csv(options, config, err) < 0)
 		return -1;
 	return fill_burst(options, config, err);
 }
@@ -413,7 +431,7 @@ static int fill_run(const struct load_options *options, const struct sz_load_con
 }
 
 /* A path that can be written once the load is over: that would be late to find out. */
-static int check_directory(const char *path, struct sz_err *err)
+static int check_directory(const char *option, const char *path, struct sz_err *err)
 {
 	sz_autofree char *copy = strdup(path);
 	if (!copy)
@@ -421,7 +439,7 @@ static int check_directory(const char *path, struct sz_err *err)
 	const char *directory = dirname(copy);
 	if (access(directory, W_OK | X_OK) == 0)
 		return 0;
-	sz_err_set(err, SZ_USAGE, errno, "--out: cannot write to %.200s", directory);
+	sz_err_set(err, SZ_USAGE, errno, "%s: cannot write to %.200s", option, directory);
 	return sz_err_hint(err, "mkdir -p it, or give another path");
 }
 
@@ -443,7 +461,7 @@ static int name_file(const struct load_options *options, const struct sz_shard *
 	snprintf(binding.value, sizeof(binding.value), "%u", shard->number);
 	if (sz_template_expand(options->out, &binding, 1, path, err) < 0)
 		return sz_err_wrap(err, "--out");
-	return check_directory(*path, err);
+	return check_directory("--out", *path, err);
 }
 
 /* Who merges judges: a launcher that sees one shard end with another status would
@@ -461,6 +479,20 @@ static int keep(const struct sz_shard_run *run, const char *path, struct sz_err 
 	return sz_load_has_failed(result) ? SZ_MACHINE : SZ_OK;
 }
 
+static int write_csv(const struct sz_load_report *report, const char *path, struct sz_err *err)
+{
+	sz_autobuf struct sz_buf view = {0};
+	sz_report_load_csv(report, &view);
+	if (view.failed)
+		return sz_err_nomem(err);
+	FILE *file = fopen(path, "we");
+	bool is_written = file && fwrite(view.data, 1, view.len, file) == view.len;
+	if (file && fclose(file) == 0 && is_written)
+		return 0;
+	sz_err_set(err, SZ_MACHINE, errno, "cannot write %.200s", path);
+	return sz_err_hint(err, "give --csv a path that you may write to");
+}
+
 static int show(const struct load_options *options, const struct sz_load_config *config,
 		struct sz_shard_run *run, struct sz_err *err)
 {
@@ -474,6 +506,8 @@ static int show(const struct load_options *options, const struct sz_load_config 
 					.is_sum = options->threads > 1};
 	snprintf(report.url, sizeof(report.url), "%s", run->url);
 	sz_load_judge(config, &run->result, &judgement);
+	if (options->csv && write_csv(&report, options->csv, err) < 0)
+		return -1;
 	if (options->json)
 		sz_report_load_json(&report, &view);
 	else
@@ -528,6 +562,8 @@ static int load_and_show(const struct load_options *options, const struct sz_loa
 		return -1;
 	sz_autofree char *path = NULL;
 	if (options->out && name_file(options, &run->shard, &path, err) < 0)
+		return -1;
+	if (options->csv && check_directory("--csv", options->csv, err) < 0)
 		return -1;
 	if (isatty(STDERR_FILENO) && is_loop(whole)) {
 		span.precise_enough = tell_live;

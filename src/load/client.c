@@ -65,6 +65,7 @@ static void settle(struct sz_client *client, enum sz_outcome outcome, uint64_t n
 	struct sz_load *load = client->load;
 	if (client->counted) {
 		sz_tally_outcome(&load->result, client, outcome, now_ns);
+		sz_seconds_settled(load, outcome, now_ns);
 		/* A call of an open loop goes on until its retry is over. */
 		if (!sz_load_is_open(load) || outcome != SZ_OUTCOME_STALE)
 			load->counted_in_flight--;
@@ -144,6 +145,7 @@ void sz_client_unconnected(struct sz_client *client, enum sz_phase phase, int er
 	if (counted) {
 		load->result.attempts++;
 		load->result.connect_failed++;
+		sz_seconds_unconnected(load, now_ns);
 		sz_tally_error(&load->result, phase, errnum);
 	}
 	if (load->open.is_running) {
@@ -202,6 +204,7 @@ static void send_request(struct sz_client *client)
 	if (client->counted) {
 		load->result.attempts++;
 		load->result.sent++;
+		sz_seconds_sent(load, client->wait.started_ns);
 	} else {
 		load->uncounted++;
 	}

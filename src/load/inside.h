@@ -15,6 +15,7 @@
  *	tally.c    what happened to the attempts that count
  *	abort.c    when to go on makes no sense
  *	series.c   good answers over time, and how well they tell the throughput
+ *	seconds.c  everything over time, where it is asked for
  *
  * A load goes through stages, each run by one sz_loop_run():
  *
@@ -181,6 +182,8 @@ struct sz_load {
 	size_t *part_of;                  /* of each request, when there are several */
 	struct sz_load_part *parts;
 	size_t part_count;
+	struct sz_load_second *seconds; /* of the window */
+	size_t second_count, second_cap;
 	unsigned *next_call; /* of each user in the round */
 	struct sz_tls_origin *tls;
 	struct sz_route route;
@@ -440,6 +443,16 @@ const struct sz_request *sz_load_next_request(struct sz_client *client);
 
 /* Which of load->parts the client's request is; 0 when there are none. */
 size_t sz_load_part_index(const struct sz_load *load, const struct sz_client *client);
+
+/* seconds.c: do nothing unless the config wants seconds. */
+
+void sz_seconds_sent(struct sz_load *load, uint64_t now_ns);
+void sz_seconds_unconnected(struct sz_load *load, uint64_t now_ns);
+void sz_seconds_settled(struct sz_load *load, enum sz_outcome outcome, uint64_t now_ns);
+void sz_seconds_events(struct sz_load *load, uint64_t events, uint64_t now_ns);
+
+/* The window was that long: those in which nothing happened are there, too. */
+void sz_seconds_end(struct sz_load *load);
 
 /* tally.c */
 

@@ -143,6 +143,7 @@ void sz_load_free(struct sz_load *load)
 	free(load->weights);
 	free(load->part_of);
 	free(load->parts);
+	free(load->seconds);
 	free(load->next_call);
 	free(load->open.queue);
 	setrlimit(RLIMIT_NOFILE, &load->descriptor_limit);
@@ -359,6 +360,7 @@ int sz_load_window(struct sz_load *load, const struct sz_load_span *span,
 {
 	memset(&load->result, 0, sizeof(load->result));
 	forget_parts(load);
+	load->second_count = 0;
 	load->result.error_ratio = INFINITY;
 	load->span = span;
 	if (wait_for_start(load, err) < 0)
@@ -372,6 +374,9 @@ int sz_load_window(struct sz_load *load, const struct sz_load_span *span,
 	}
 	if (drain(load, err) < 0)
 		return -1;
+	sz_seconds_end(load);
+	if (load->failed)
+		return sz_err_nomem(err);
 	fill_totals(load);
 	*result = load->result;
 	return 0;

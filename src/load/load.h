@@ -161,6 +161,7 @@ struct sz_load_config {
 	uint64_t reconnect_every; /* responses per connection; 0: as long as the server lets us */
 	uint64_t timeout_ns;      /* per request, and per connect */
 	uint64_t warmup_ns;       /* least time under full load before t0 */
+	bool wants_seconds;       /* fill the result's seconds */
 	/* What the body of a good answer holds, encoded as it is sent (no encoding is
 	 * asked for); all zero: anything. */
 	struct sz_match expected;
@@ -197,6 +198,7 @@ enum sz_outcome {
 };
 
 const char *sz_outcome_name(enum sz_outcome outcome); /* "ok", "http_error", … */
+bool sz_outcome_is_failure(enum sz_outcome outcome);
 
 enum sz_phase {
 	SZ_PHASE_CONNECT,
@@ -228,6 +230,14 @@ struct sz_load_series {
 	uint64_t interval_ns;
 	size_t count;
 	double ok[SZ_LOAD_SERIES_MAX];
+};
+
+/* One second of a window: attempts that began in it, and those that were settled in
+ * it. Events are of streams. */
+struct sz_load_second {
+	uint64_t sent, connect_failed;
+	uint64_t outcomes[SZ_OUTCOME_COUNT];
+	uint64_t events;
 };
 
 /* One round of a burst, from its scheduled instant. A call that failed counts
@@ -324,6 +334,11 @@ struct sz_load_result {
 	const struct sz_load_part *parts; /* the load's, until its next window; of a set of one
 					   * request there are none */
 	size_t part_count;
+
+	/* The load's, until its next window: every second from t0 until t1 and until the
+	 * last attempt was settled. */
+	const struct sz_load_second *seconds;
+	size_t second_count;
 
 	struct sz_load_series series;
 	double error_ratio; /* how well the series tells the throughput: half of its 95 %

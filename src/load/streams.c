@@ -77,6 +77,7 @@ static void count(struct sz_client *client, uint64_t bytes, uint64_t events, uin
 	struct sz_load_result *result = &load->result;
 	result->stream_bytes += bytes;
 	result->events += events;
+	sz_seconds_events(load, events, now_ns);
 	if (client->stream.last_ns)
 		sz_hist_add(&result->gap, now_ns - client->stream.last_ns);
 	if (events && client->stream.known_events == 0)

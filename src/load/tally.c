@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "base/mem.h"
-
 const char *sz_outcome_name(enum sz_outcome outcome)
 {
 	static const char *const names[SZ_OUTCOME_COUNT] = {
@@ -21,6 +19,17 @@ const char *sz_outcome_name(enum sz_outcome outcome)
 		[SZ_OUTCOME_OPEN] = "open",
 	};
 	return names[outcome];
+}
+
+bool sz_outcome_is_failure(enum sz_outcome outcome)
+{
+	static const bool failures[SZ_OUTCOME_COUNT] = {
+		[SZ_OUTCOME_HTTP_ERROR] = true,   [SZ_OUTCOME_PROTOCOL_ERROR] = true,
+		[SZ_OUTCOME_SOCKET_ERROR] = true, [SZ_OUTCOME_TIMEOUT] = true,
+		[SZ_OUTCOME_TRUNCATED] = true,    [SZ_OUTCOME_NOT_HTTP] = true,
+		[SZ_OUTCOME_NOT_RETRIED] = true,
+	};
+	return failures[outcome];
 }
 
 const char *sz_http_version(enum sz_http http)
@@ -111,14 +120,11 @@ bool sz_load_was_late(const struct sz_load_result *result)
 
 uint64_t sz_load_failed(const struct sz_load_result *result)
 {
-	static const enum sz_outcome failures[] = {
-		SZ_OUTCOME_HTTP_ERROR, SZ_OUTCOME_PROTOCOL_ERROR, SZ_OUTCOME_SOCKET_ERROR,
-		SZ_OUTCOME_TIMEOUT,    SZ_OUTCOME_TRUNCATED,      SZ_OUTCOME_NOT_HTTP,
-		SZ_OUTCOME_NOT_RETRIED,
-	};
 	uint64_t failed = result->connect_failed;
-	for (size_t i = 0; i < SZ_ARRAY_LEN(failures); i++)
-		failed += result->outcomes[failures[i]];
+	for (int i = 0; i < SZ_OUTCOME_COUNT; i++) {
+		if (sz_outcome_is_failure((enum sz_outcome)i))
+			failed += result->outcomes[i];
+	}
 	return failed;
 }
 

@@ -81,6 +81,9 @@ static void no_member_is_forgotten(void **state)
 	{offsetof(struct sz_load_result, member), sizeof(((struct sz_load_result *)NULL)->member)}
 		/* The run has it as a time of day. */
 		OTHER(began_ns),
+		/* Of one load alone. */
+		OTHER(seconds),
+		OTHER(second_count),
 		/* In lists of their own. */
 		OTHER(errors),
 		OTHER(error_count),
