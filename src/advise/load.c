@@ -66,8 +66,9 @@ static void judge_concurrency(const struct sz_load_config *config,
 
 bool sz_load_has_failed(const struct sz_load_result *result)
 {
-	bool none = result->attempts && result->outcomes[SZ_OUTCOME_OK] == 0;
-	return none || result->aborted == SZ_ABORT_DEAD;
+	bool none = result->attempts && result->outcomes[SZ_OUTCOME_OK] == 0 &&
+		    result->outcomes[SZ_OUTCOME_OPEN] == 0;
+	return none || result->aborted == SZ_ABORT_DEAD || result->aborted == SZ_ABORT_NOT_HTTP;
 }
 
 double sz_load_client_cores(const struct sz_load_config *config,
@@ -99,8 +100,10 @@ static void judge_connections(const struct sz_load_config *config,
 			      struct sz_load_judgement *judgement)
 {
 	char slowest[SZ_UNIT_TEXT];
-	/* In an open loop few of them may be needed. */
-	if (result->clients_answered < config->clients && config->arrivals != SZ_ARRIVALS_OPEN)
+	/* In an open loop few of them may be needed, and streams have no lead-in. */
+	bool all_matter =
+		config->arrivals != SZ_ARRIVALS_OPEN && config->arrivals != SZ_ARRIVALS_STREAMS;
+	if (all_matter && result->clients_answered < config->clients)
 		distrust(judgement, "only %u of %u clients had an answer before the window",
 			 result->clients_answered, config->clients);
 	if (result->connect.count && result->connect.max_ns >= SYN_RETRY_NS)
@@ -138,7 +141,7 @@ static void judge_window(const struct sz_load_config *config, const struct sz_lo
 {
 	char latency[SZ_UNIT_TEXT];
 	double mean_ns = sz_hist_mean_ns(&result->latency[SZ_OUTCOME_OK]);
-	if (config->arrivals == SZ_ARRIVALS_BURST)
+	if (config->arrivals == SZ_ARRIVALS_BURST || config->arrivals == SZ_ARRIVALS_STREAMS)
 		return;
 	if (result->sent == 0)
 		distrust(judgement, "no request was sent within the window: all clients waited for "
@@ -150,6 +153,23 @@ static void judge_window(const struct sz_load_config *config, const struct sz_lo
 			 WINDOW_LATENCIES, sz_format_duration(latency, mean_ns));
 }
 
+static void judge_streams(const struct sz_load_config *config, const struct sz_load_result *result,
+			  struct sz_load_judgement *judgement)
+{
+	if (config->arrivals != SZ_ARRIVALS_STREAMS)
+		return;
+	if (result->attempts < config->clients)
+		distrust(judgement,
+			 "only %llu of %u streams were asked for: the window was over before (a "
+			 "longer --duration, or --connect burst)",
+			 (unsigned long long)result->attempts, config->clients);
+	if (result->streams_ended)
+		note(judgement,
+		     "%llu of %llu streams ended before the window did; they are not replaced",
+		     (unsigned long long)result->streams_ended,
+		     (unsigned long long)result->streams_opened);
+}
+
 static void judge_failures(const struct sz_load_result *result, struct sz_load_judgement *judgement)
 {
 	char after[SZ_UNIT_TEXT];
@@ -158,6 +178,9 @@ static void judge_failures(const struct sz_load_result *result, struct sz_load_j
 		distrust(judgement,
 			 "aborted after %s: the service was gone, and every attempt to reach it "
 			 "failed",
+			 sz_format_duration(after, (double)result->duration_ns));
+	else if (result->aborted == SZ_ABORT_NOT_HTTP)
+		distrust(judgement, "aborted after %s: the service did not answer in HTTP any more",
 			 sz_format_duration(after, (double)result->duration_ns));
 	else if (result->aborted == SZ_ABORT_ERRORS)
 		distrust(judgement, "aborted after %s: most requests failed",
@@ -177,6 +200,7 @@ void sz_load_judge(const struct sz_load_config *config, const struct sz_load_res
 	judge_connections(config, result, judgement);
 	judge_rate(config, result, judgement);
 	judge_window(config, result, judgement);
+	judge_streams(config, result, judgement);
 	judge_failures(result, judgement);
 	judge_concurrency(config, result, judgement);
 	if (result->rounds_failed)

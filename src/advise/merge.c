@@ -111,9 +111,13 @@ static int check_ended_well(struct sz_shard_run *const *runs, size_t count, stru
 		const struct sz_load_result *result = &runs[i]->result;
 		if (!result->interrupted && result->aborted == SZ_ABORT_NONE)
 			continue;
-		const char *why = result->interrupted                ? "it was interrupted"
-				  : result->aborted == SZ_ABORT_DEAD ? "the service was gone"
-								     : "most requests failed";
+		static const char *const aborts[] = {
+			[SZ_ABORT_NONE] = "it was interrupted",
+			[SZ_ABORT_ERRORS] = "most requests failed",
+			[SZ_ABORT_DEAD] = "the service was gone",
+			[SZ_ABORT_NOT_HTTP] = "the service did not answer in HTTP any more",
+		};
+		const char *why = aborts[result->interrupted ? SZ_ABORT_NONE : result->aborted];
 		sz_err_set(err, SZ_UNTRUSTED, 0, WHO " ended early, after %s: %s", WHO_IS(runs[i]),
 			   sz_format_duration(after, (double)result->duration_ns), why);
 		return again(err);

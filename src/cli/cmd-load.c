@@ -31,9 +31,9 @@ struct load_options {
 	struct sz_cli_request request; /* first: its rows are shared */
 	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;
 	uint64_t burst, rounds, users, every_ns, seed, think_ns, threads, requests;
-	const char *rate, *speed, *precision, *expect_body, *shard, *start_at, *out;
+	const char *rate, *speed, *precision, *expect_body, *shard, *start_at, *out, *csv;
 	int connect, arrivals, late;
-	bool json;
+	bool hold, json;
 };
 _Static_assert(offsetof(struct load_options, request) == 0, "its rows are shared");
 
@@ -101,6 +101,11 @@ static const struct sz_opt load_options[] = {
 	 .max = 3600 * SZ_NS_PER_S,
 	 .help = "from the start of a round to that of the next; without it the next starts "
 		 "200 ms after the slowest answer"},
+	{"hold", SZ_OPT_FLAG, AT(hold),
+	 .help = "instead of the closed loop, streams that stay open, as of server-sent events: "
+		 "each client asks once and keeps its response for --duration; what counts then "
+		 "is events, gaps and who ends early; none is replaced, --timeout is until the "
+		 "response begins, and there is no --warmup"},
 	{"shard", SZ_OPT_TEXT, AT(shard), .arg = "I/N",
 	 .help = "do one part of N of this load, from 1/N to N/N; env: the one that Open MPI, "
 		 "PMI, Slurm or a Kubernetes Indexed Job (with SIZEUP_SHARDS=N) says"},
@@ -110,6 +115,9 @@ static const struct sz_opt load_options[] = {
 	{"out", SZ_OPT_TEXT, AT(out), .arg = "FILE",
 	 .help = "instead of showing the result keep all of it for sizeup merge; {shard} stands "
 		 "for the shard's number"},
+	{"csv", SZ_OPT_TEXT, AT(csv), .arg = "PATH",
+	 .help = "also write a line for each second of the window: what was sent, and what was "
+		 "settled by outcome"},
 	{"file", SZ_OPT_FILE, .arg = "PATH",
 	 .help = "a YAML file of options by their names without dashes (clients: 200), and URL as "
 		 "url: http://127.0.0.1:8000/; the command line wins over it; paths in it are "
@@ -133,6 +141,10 @@ static const char *const load_examples[] = {
 	"sizeup serve --port 8000 & sleep 1; sizeup load --har examples/native/page.har --rounds "
 	"10 "
 	"http://127.0.0.1:8000; kill $!",
+	"sizeup serve --fault events=100ms --port 8000 & sleep 1; sizeup load --hold --clients 100 "
+	"--duration 3s http://127.0.0.1:8000/; kill $!",
+	"sizeup serve --port 8000 & sleep 1; sizeup load --duration 3s --csv "
+	"/tmp/load.csv http://127.0.0.1:8000/; kill $!; head -3 /tmp/load.csv",
 	"sizeup serve --port 8000 & server=$!; sleep 1; start=$(($(date +%s) + 2)); for i in 1 2; "
 	"do sizeup load --shard $i/2 --start-at $start --duration 3s --out /tmp/shard-$i.json "
 	"http://127.0.0.1:8000/ & shards=\"$shards $!\"; done; wait $shards; sizeup merge "
@@ -200,6 +212,44 @@ static int fill_replay(const struct load_options *options, struct sz_load_config
 	return 0;
 }
 
+/* What makes no sense with streams that stay open, by name. */
+static int check_hold(const struct load_options *options, struct sz_err *err)
+{
+	const struct {
+		const char *name;
+		bool is_given;
+	} others[] = {
+		{"--rate", options->rate != NULL},
+		{"--burst", options->burst > 0},
+		{"--har", options->request.har != NULL},
+		{"--log", options->request.log != NULL},
+		{"--think", options->think_ns > 0},
+		{"--reconnect-every", options->reconnect_every > 0},
+		{"--expect-body", options->expect_body != NULL},
+	};
+	for (size_t i = 0; options->hold && i < SZ_ARRAY_LEN(others); i++) {
+		if (!others[i].is_given)
+			continue;
+		sz_err_set(err, SZ_USAGE, 0, "--hold and %s exclude each other", others[i].name);
+		return sz_err_hint(err, "with --hold each of --clients asks once and keeps its "
+					"response");
+	}
+	return 0;
+}
+
+static int fill_csv(const struct load_options *options, struct sz_load_config *config,
+		    struct sz_err *err)
+{
+	if (!options->csv)
+		return 0;
+	config->wants_seconds = true;
+	if (!options->out && options->threads == 1)
+		return 0;
+	sz_err_set(err, SZ_USAGE, 0, "--csv excludes --out and --threads");
+	return sz_err_hint(err, "leave one of them out: the seconds of several loads are not "
+				"added");
+}
+
 static int fill_burst(const struct load_options *options, struct sz_load_config *config,
 		      struct sz_err *err)
 {
@@ -229,14 +279,21 @@ static int fill_config(const struct load_options *options, const struct sz_parse
 		.think_ns = options->think_ns,
 		.think_random = options->arrivals == 1,
 	};
-	if (fill_rate(options, config, err) < 0 ||
+	if (options->hold)
+		config->arrivals = SZ_ARRIVALS_STREAMS;
+	if (check_hold(options, err) < 0 || fill_rate(options, config, err) < 0 ||
 	    sz_cli_fill_expected(options->expect_body, config, err) < 0 ||
 	    sz_cli_ask(&options->request, parsed->operand, parsed->operand_count, asked, config,
 		       err) < 0)
 		return -1;
-	if (fill_replay(options, config, err) < 0)
+	if (fill_replay(options, config, err) < 0 || fill_csv(options, config, err) < 0)
 		return -1;
 	return fill_burst(options, config, err);
+}
+
+static bool is_loop(const struct sz_load_config *config)
+{
+	return config->arrivals == SZ_ARRIVALS_CLOSED || config->arrivals == SZ_ARRIVALS_OPEN;
 }
 
 /* The line of a terminal while a loop goes on; asked at every poll. */
@@ -374,7 +431,7 @@ static int fill_run(const struct load_options *options, const struct sz_load_con
 }
 
 /* A path that can be written once the load is over: that would be late to find out. */
-static int check_directory(const char *path, struct sz_err *err)
+static int check_directory(const char *option, const char *path, struct sz_err *err)
 {
 	sz_autofree char *copy = strdup(path);
 	if (!copy)
@@ -382,7 +439,7 @@ static int check_directory(const char *path, struct sz_err *err)
 	const char *directory = dirname(copy);
 	if (access(directory, W_OK | X_OK) == 0)
 		return 0;
-	sz_err_set(err, SZ_USAGE, errno, "--out: cannot write to %.200s", directory);
+	sz_err_set(err, SZ_USAGE, errno, "%s: cannot write to %.200s", option, directory);
 	return sz_err_hint(err, "mkdir -p it, or give another path");
 }
 
@@ -404,7 +461,7 @@ static int name_file(const struct load_options *options, const struct sz_shard *
 	snprintf(binding.value, sizeof(binding.value), "%u", shard->number);
 	if (sz_template_expand(options->out, &binding, 1, path, err) < 0)
 		return sz_err_wrap(err, "--out");
-	return check_directory(*path, err);
+	return check_directory("--out", *path, err);
 }
 
 /* Who merges judges: a launcher that sees one shard end with another status would
@@ -422,6 +479,20 @@ static int keep(const struct sz_shard_run *run, const char *path, struct sz_err 
 	return sz_load_has_failed(result) ? SZ_MACHINE : SZ_OK;
 }
 
+static int write_csv(const struct sz_load_report *report, const char *path, struct sz_err *err)
+{
+	sz_autobuf struct sz_buf view = {0};
+	sz_report_load_csv(report, &view);
+	if (view.failed)
+		return sz_err_nomem(err);
+	FILE *file = fopen(path, "we");
+	bool is_written = file && fwrite(view.data, 1, view.len, file) == view.len;
+	if (file && fclose(file) == 0 && is_written)
+		return 0;
+	sz_err_set(err, SZ_MACHINE, errno, "cannot write %.200s", path);
+	return sz_err_hint(err, "give --csv a path that you may write to");
+}
+
 static int show(const struct load_options *options, const struct sz_load_config *config,
 		struct sz_shard_run *run, struct sz_err *err)
 {
@@ -435,6 +506,8 @@ static int show(const struct load_options *options, const struct sz_load_config 
 					.is_sum = options->threads > 1};
 	snprintf(report.url, sizeof(report.url), "%s", run->url);
 	sz_load_judge(config, &run->result, &judgement);
+	if (options->csv && write_csv(&report, options->csv, err) < 0)
+		return -1;
 	if (options->json)
 		sz_report_load_json(&report, &view);
 	else
@@ -490,7 +563,9 @@ static int load_and_show(const struct load_options *options, const struct sz_loa
 	sz_autofree char *path = NULL;
 	if (options->out && name_file(options, &run->shard, &path, err) < 0)
 		return -1;
-	if (isatty(STDERR_FILENO) && whole->arrivals != SZ_ARRIVALS_BURST) {
+	if (options->csv && check_directory("--csv", options->csv, err) < 0)
+		return -1;
+	if (isatty(STDERR_FILENO) && is_loop(whole)) {
 		span.precise_enough = tell_live;
 		span.at_edge = start_live;
 		span.arg = &live;
@@ -532,7 +607,8 @@ const struct sz_cli_command sz_cmd_load = {
 			 "waits for the whole response, and sends again. Or bursts, like a page "
 			 "that fires many calls at once: what counts then is how long the slowest "
 			 "of a round takes. Or an open loop (--rate): calls come when they are "
-			 "due, whatever becomes of the others. Every request has exactly "
+			 "due, whatever becomes of the others. Or streams that stay open (--hold). "
+			 "Every request has exactly "
 			 "one outcome; latency is of good responses only. A run is aborted when "
 			 "most requests fail or the service is gone. Several machines can "
 			 "each do a shard of one load; what is asked for is asked of all "

@@ -13,6 +13,7 @@ void sz_abort_begin(struct sz_load *load, uint64_t now_ns)
 {
 	load->began_ns = load->alive_ns = now_ns;
 	load->alive_ok = load->alive_lost = 0;
+	load->alive_settled = load->alive_not_http = 0;
 }
 
 static bool mostly_fails(const struct sz_load *load, uint64_t now_ns)
@@ -22,21 +23,39 @@ static bool mostly_fails(const struct sz_load *load, uint64_t now_ns)
 	       (double)sz_load_failed(&load->result) > SZ_ABORT_ERROR_RATIO * (double)settled;
 }
 
-static bool is_dead(struct sz_load *load, uint64_t now_ns)
+static void look_for_life(struct sz_load *load, uint64_t now_ns)
 {
 	const struct sz_load_result *result = &load->result;
-	if (result->outcomes[SZ_OUTCOME_OK] != load->alive_ok) {
-		load->alive_ok = result->outcomes[SZ_OUTCOME_OK];
-		load->alive_lost = lost(result);
-		load->alive_ns = now_ns;
-	}
+	if (result->outcomes[SZ_OUTCOME_OK] == load->alive_ok)
+		return;
+	load->alive_ok = result->outcomes[SZ_OUTCOME_OK];
+	load->alive_lost = lost(result);
+	load->alive_settled = sz_load_settled(result);
+	load->alive_not_http = result->outcomes[SZ_OUTCOME_NOT_HTTP];
+	load->alive_ns = now_ns;
+}
+
+static bool speaks_no_http(const struct sz_load *load, uint64_t now_ns)
+{
+	const struct sz_load_result *result = &load->result;
+	uint64_t not_http = result->outcomes[SZ_OUTCOME_NOT_HTTP] - load->alive_not_http;
+	return now_ns - load->alive_ns >= SZ_ABORT_NOT_HTTP_NS && not_http >= SZ_ABORT_DEAD_COUNT &&
+	       not_http == sz_load_settled(result) - load->alive_settled;
+}
+
+static bool is_dead(const struct sz_load *load, uint64_t now_ns)
+{
+	const struct sz_load_result *result = &load->result;
 	return now_ns - load->alive_ns >= SZ_ABORT_DEAD_NS &&
 	       lost(result) - load->alive_lost >= SZ_ABORT_DEAD_COUNT;
 }
 
 bool sz_abort_check(struct sz_load *load, uint64_t now_ns)
 {
-	if (is_dead(load, now_ns))
+	look_for_life(load, now_ns);
+	if (speaks_no_http(load, now_ns))
+		load->result.aborted = SZ_ABORT_NOT_HTTP;
+	else if (is_dead(load, now_ns))
 		load->result.aborted = SZ_ABORT_DEAD;
 	else if (mostly_fails(load, now_ns))
 		load->result.aborted = SZ_ABORT_ERRORS;

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "stat/shuffle.h"
@@ -64,15 +65,22 @@ static void settle(struct sz_client *client, enum sz_outcome outcome, uint64_t n
 	struct sz_load *load = client->load;
 	if (client->counted) {
 		sz_tally_outcome(&load->result, client, outcome, now_ns);
+		sz_seconds_settled(load, outcome, now_ns);
 		/* A call of an open loop goes on until its retry is over. */
 		if (!sz_load_is_open(load) || outcome != SZ_OUTCOME_STALE)
 			load->counted_in_flight--;
 	}
 	if (load->stage == SZ_STAGE_ROUND && outcome != SZ_OUTCOME_STALE)
 		sz_load_note_call(load, client, outcome == SZ_OUTCOME_OK, now_ns);
+	if (load->stage == SZ_STAGE_STREAMS && outcome != SZ_OUTCOME_STALE)
+		load->unsettled--;
 	client->state = SZ_CLIENT_IDLE;
 	client->conn->in_flight--;
-	sz_load_pull_wait(load, &client->wait);
+	if (!client->is_stream)
+		sz_load_pull_wait(load, &client->wait);
+	else if (client->counted && outcome != SZ_OUTCOME_OPEN)
+		load->result.streams_ended++;
+	client->is_stream = false;
 	sz_load_check_stage(load, now_ns);
 	sz_conn_release(client->conn);
 }
@@ -91,6 +99,8 @@ void sz_client_lose(struct sz_client *client, const struct sz_loss *loss, uint64
 	struct sz_load *load = client->load;
 	if (client->counted)
 		sz_tally_error(&load->result, loss->phase, loss->errnum);
+	if (client->counted && loss->outcome == SZ_OUTCOME_NOT_HTTP && !*load->result.not_http)
+		sz_load_quote_received(load, load->result.not_http);
 	sz_load_note_lost(load, client, loss);
 	settle(client, loss->outcome, now_ns);
 	if (loss->outcome == SZ_OUTCOME_TIMEOUT)
@@ -135,6 +145,7 @@ void sz_client_unconnected(struct sz_client *client, enum sz_phase phase, int er
 	if (counted) {
 		load->result.attempts++;
 		load->result.connect_failed++;
+		sz_seconds_unconnected(load, now_ns);
 		sz_tally_error(&load->result, phase, errnum);
 	}
 	if (load->open.is_running) {
@@ -147,6 +158,9 @@ void sz_client_unconnected(struct sz_client *client, enum sz_phase phase, int er
 	if (load->stage == SZ_STAGE_ROUND) {
 		client->is_due = false;
 		sz_load_note_call(load, client, false, now_ns);
+	} else if (load->stage == SZ_STAGE_STREAMS) {
+		client->is_due = false;
+		load->unsettled--;
 	}
 }
 
@@ -182,12 +196,15 @@ static void send_request(struct sz_client *client)
 	client->is_retry = client->again;
 	client->request = sz_load_next_request(client);
 	client->first_byte_ns = 0;
+	if (sz_load_is_streams(load))
+		memset(&client->stream, 0, sizeof(client->stream));
 	sz_load_push_wait(load, &client->wait, sz_now_ns());
 	if (!load->open.is_running)
 		ask(client);
 	if (client->counted) {
 		load->result.attempts++;
 		load->result.sent++;
+		sz_seconds_sent(load, client->wait.started_ns);
 	} else {
 		load->uncounted++;
 	}
@@ -202,7 +219,7 @@ static bool may_send(const struct sz_client *client)
 	enum sz_load_stage stage = client->load->stage;
 	if (stage == SZ_STAGE_PRIMING)
 		return !client->answered;
-	if (stage == SZ_STAGE_ROUND || client->load->open.is_running)
+	if (stage == SZ_STAGE_ROUND || stage == SZ_STAGE_STREAMS || client->load->open.is_running)
 		return client->is_due;
 	return stage != SZ_STAGE_DRAINING;
 }
@@ -231,7 +248,7 @@ void sz_client_go(struct sz_client *client)
 void sz_client_abandon(struct sz_client *client, uint64_t now_ns)
 {
 	if (client->state == SZ_CLIENT_BUSY)
-		settle(client, SZ_OUTCOME_UNFINISHED, now_ns);
+		settle(client, client->is_stream ? SZ_OUTCOME_OPEN : SZ_OUTCOME_UNFINISHED, now_ns);
 	client->state = SZ_CLIENT_IDLE;
 }
 

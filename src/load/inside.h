@@ -5,6 +5,7 @@
  *	load.c     a load from the outside, as a sequence of stages
  *	stage.c    one stage: what it waits for; time-outs
  *	burst.c    rounds of a burst and the pauses between
+ *	streams.c  responses that are kept open
  *	open.c     calls that come when they are due, and who takes them
  *	mix.c      which request is next
  *	client.c   one client: when it sends, what becomes of it, when it tries again
@@ -14,14 +15,16 @@
  *	tally.c    what happened to the attempts that count
  *	abort.c    when to go on makes no sense
  *	series.c   good answers over time, and how well they tell the throughput
+ *	seconds.c  everything over time, where it is asked for
  *
  * A load goes through stages, each run by one sz_loop_run():
  *
  *	open    priming (one per client, when paced), lead-in, draining
  *	window  lead-in, counting, tail, draining
  *
- * In bursts rounds, with draining as the pause between, are in place of the
- * lead-in of open and of a window's counting; a window has no lead-in then.
+ * Of streams the window alone has stages: opening (one per client, when paced),
+ * which are its counting, and draining. In bursts rounds, with draining as the pause between, are
+ *in place of the lead-in of open and of a window's counting; a window has no lead-in then.
  *
  * A stage is over at earliest_ns if its goal is reached by then, when the goal
  * is reached later, and at latest_ns in any case.
@@ -33,6 +36,7 @@
 
 #include "base/buf.h"
 #include "load/load.h"
+#include "net/events.h"
 #include "net/http1.h"
 #include "net/http2.h"
 #include "net/loop.h"
@@ -44,6 +48,8 @@ enum sz_load_stage {
 	SZ_STAGE_COUNTING, /* all loop */
 	SZ_STAGE_TAIL,     /* all loop, uncounted, until the counted attempts are settled */
 	SZ_STAGE_ROUND,    /* a client sends once, and again only what was stale */
+	SZ_STAGE_STREAMS,  /* likewise; until `primed` has its stream or has failed, or, when
+			    * that is NULL, all have */
 	SZ_STAGE_DRAINING, /* nobody sends */
 	SZ_STAGE_COUNT,
 };
@@ -81,6 +87,12 @@ struct sz_client {
 	const struct sz_request *request; /* in flight, or the last one */
 	bool again;                       /* it was stale: it is also the next one */
 	bool is_retry;                    /* the one in flight was stale before */
+	bool is_stream; /* its response is kept open: it cannot time out any more */
+	struct {
+		struct sz_events events;
+		uint64_t known_events, known_bytes; /* that are counted */
+		uint64_t last_ns;                   /* when bytes came; 0: none yet */
+	} stream;
 	union {
 		struct {
 			size_t sent_bytes;
@@ -110,6 +122,7 @@ struct sz_conn {
 	bool peer_closed;   /* the server closed it, or the last one when down */
 	bool is_ending;     /* takes no more requests; closed when none is in flight */
 	bool is_corked;     /* HTTP/2: what is sent goes out later, together */
+	bool is_answering;  /* HTTP/1: its answer was read just now, and nothing behind it */
 	unsigned in_flight; /* requests */
 	uint64_t asked, answers;
 	uint64_t connected_ns;
@@ -169,6 +182,8 @@ struct sz_load {
 	size_t *part_of;                  /* of each request, when there are several */
 	struct sz_load_part *parts;
 	size_t part_count;
+	struct sz_load_second *seconds; /* of the window */
+	size_t second_count, second_cap;
 	unsigned *next_call; /* of each user in the round */
 	struct sz_tls_origin *tls;
 	struct sz_route route;
@@ -205,8 +220,10 @@ struct sz_load {
 	struct sz_timer poll_timer;
 	uint64_t began_ns; /* the window */
 	uint64_t alive_ns; /* when it began or the last good answer of a poll came */
-	uint64_t alive_ok; /* good answers then, and what was lost */
+	uint64_t alive_ok; /* good answers then, and what was lost, settled, no HTTP */
 	uint64_t alive_lost;
+	uint64_t alive_settled;
+	uint64_t alive_not_http;
 	bool precise;               /* it was reached, at the last poll */
 	uint64_t completed_ns;      /* last completion of the window */
 	uint64_t interval_start_ns; /* of the series' last, incomplete interval */
@@ -217,7 +234,7 @@ struct sz_load {
 	struct sz_load_round round;
 	uint64_t round_start_ns; /* scheduled */
 	unsigned round_calls;    /* each user's */
-	unsigned unsettled;      /* calls of the round */
+	unsigned unsettled;      /* calls of the round, or streams */
 	uint64_t sorted_ns[SZ_LOAD_ROUNDS_MAX];
 
 	/* Since sz_load_new, but for uncounted. */
@@ -267,7 +284,7 @@ void sz_client_init(struct sz_client *client, struct sz_conn *conn);
 /* Let the client do what the stage wants of it, if it is not at it already. */
 void sz_client_go(struct sz_client *client);
 
-/* A counted request in flight is unfinished. */
+/* A counted request in flight is unfinished, a stream open. */
 void sz_client_abandon(struct sz_client *client, uint64_t now_ns);
 
 /* It waited for a connection, and none came about; why: as it was put into words,
@@ -361,6 +378,19 @@ void sz_load_note_call(struct sz_load *load, struct sz_client *client, bool ok, 
 /* Fill the result's spreads from its rounds; sorted_ns is scratch. */
 void sz_burst_spreads(struct sz_load_result *result, uint64_t sorted_ns[SZ_LOAD_ROUNDS_MAX]);
 
+/* streams.c */
+
+/* A window: the streams open, and are counted until its end. */
+int sz_streams_count(struct sz_load *load, struct sz_err *err);
+
+/* A client's response has come so far. Its first good head makes it a stream. */
+void sz_streams_note(struct sz_client *client, int status, uint64_t body_bytes, uint64_t now_ns);
+
+static inline bool sz_load_is_streams(const struct sz_load *load)
+{
+	return load->config.arrivals == SZ_ARRIVALS_STREAMS;
+}
+
 /* open.c */
 
 /* Calls come from now on, uncounted … */
@@ -392,6 +422,9 @@ static inline bool sz_load_is_open(const struct sz_load *load)
 void sz_load_note_unconnected(struct sz_load *load, const struct sz_client *client,
 			      enum sz_phase phase, int errnum, const struct sz_err *why);
 
+/* The bytes that were read last, as far as they are shown, escaped. */
+void sz_load_quote_received(const struct sz_load *load, char text[SZ_LOAD_SAMPLE_TEXT]);
+
 /* A request was lost. */
 void sz_load_note_lost(struct sz_load *load, const struct sz_client *client,
 		       const struct sz_loss *loss);
@@ -410,6 +443,16 @@ const struct sz_request *sz_load_next_request(struct sz_client *client);
 
 /* Which of load->parts the client's request is; 0 when there are none. */
 size_t sz_load_part_index(const struct sz_load *load, const struct sz_client *client);
+
+/* seconds.c: do nothing unless the config wants seconds. */
+
+void sz_seconds_sent(struct sz_load *load, uint64_t now_ns);
+void sz_seconds_unconnected(struct sz_load *load, uint64_t now_ns);
+void sz_seconds_settled(struct sz_load *load, enum sz_outcome outcome, uint64_t now_ns);
+void sz_seconds_events(struct sz_load *load, uint64_t events, uint64_t now_ns);
+
+/* The window was that long: those in which nothing happened are there, too. */
+void sz_seconds_end(struct sz_load *load);
 
 /* tally.c */
 

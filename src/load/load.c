@@ -143,6 +143,7 @@ void sz_load_free(struct sz_load *load)
 	free(load->weights);
 	free(load->part_of);
 	free(load->parts);
+	free(load->seconds);
 	free(load->next_call);
 	free(load->open.queue);
 	setrlimit(RLIMIT_NOFILE, &load->descriptor_limit);
@@ -197,11 +198,16 @@ static uint64_t later_ns(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
+static bool has_lead_in(const struct sz_load *load)
+{
+	return !in_bursts(load) && !sz_load_is_streams(load);
+}
+
 /* Nobody sends until what comes before the window has just the time it needs: others
  * may be connecting meanwhile. */
 static int wait_for_start(struct sz_load *load, struct sz_err *err)
 {
-	uint64_t before_ns = in_bursts(load) ? 0 : load->config.warmup_ns + SZ_LOAD_WAKE_NS;
+	uint64_t before_ns = has_lead_in(load) ? load->config.warmup_ns + SZ_LOAD_WAKE_NS : 0;
 	if (load->span->start_ns <= sz_now_ns() + before_ns)
 		return 0;
 	sz_load_begin_stage(load, SZ_STAGE_DRAINING, load->span->start_ns - before_ns, UINT64_MAX);
@@ -227,9 +233,8 @@ static int lead_in(struct sz_load *load, struct sz_err *err)
 	return load->answered || load->interrupted ? 0 : sz_load_no_answer_error(load, err);
 }
 
-static void abandon_all(struct sz_load *load)
+static void abandon_all(struct sz_load *load, uint64_t now_ns)
 {
-	uint64_t now_ns = sz_now_ns();
 	for (unsigned i = 0; i < load->config.clients; i++)
 		sz_client_abandon(&load->clients[i], now_ns);
 	hang_up_all(load);
@@ -243,13 +248,14 @@ static int drain(struct sz_load *load, struct sz_err *err)
 		return -1;
 	/* Only after an interruption is anything left. */
 	if (load->oldest)
-		abandon_all(load);
+		abandon_all(load, sz_now_ns());
 	return 0;
 }
 
 int sz_load_open(struct sz_load *load, struct sz_err *err)
 {
-	if (load->config.connect == SZ_CONNECT_PACED && prime(load, err) < 0)
+	bool primes = load->config.connect == SZ_CONNECT_PACED && !sz_load_is_streams(load);
+	if (primes && prime(load, err) < 0)
 		return -1;
 	if (in_bursts(load) && (warm_up_bursts(load, err) < 0 || drain(load, err) < 0))
 		return -1;
@@ -305,7 +311,9 @@ static int count(struct sz_load *load, const struct sz_load_span *span, struct s
 	result->clients_answered = load->answered;
 	load->completed_ns = t0_ns;
 	sz_series_begin(&result->series, &load->interval_start_ns, t0_ns);
-	int rc = in_bursts(load) ? sz_burst_count(load, err) : run_loop(load, t0_ns, err);
+	int rc = in_bursts(load)            ? sz_burst_count(load, err)
+		 : sz_load_is_streams(load) ? sz_streams_count(load, err)
+					    : run_loop(load, t0_ns, err);
 	result->client_cpu_ns = result->busiest_cpu_ns = sz_thread_cpu_ns() - cpu_ns;
 	result->epoll_waits = sz_loop_waits(load->loop) - waits;
 	result->duration_ns = load->finished_ns - t0_ns;
@@ -313,6 +321,8 @@ static int count(struct sz_load *load, const struct sz_load_span *span, struct s
 	sz_load_note_gap(load, load->finished_ns);
 	end_series(load);
 	at_edge(span, SZ_EDGE_END);
+	if (sz_load_is_streams(load))
+		abandon_all(load, load->finished_ns);
 	return rc;
 }
 
@@ -350,11 +360,12 @@ int sz_load_window(struct sz_load *load, const struct sz_load_span *span,
 {
 	memset(&load->result, 0, sizeof(load->result));
 	forget_parts(load);
+	load->second_count = 0;
 	load->result.error_ratio = INFINITY;
 	load->span = span;
 	if (wait_for_start(load, err) < 0)
 		return -1;
-	if (!in_bursts(load) && lead_in(load, err) < 0)
+	if (has_lead_in(load) && lead_in(load, err) < 0)
 		return -1;
 	if (!interrupted(load)) {
 		if (count(load, span, err) < 0 || tail(load, err) < 0)
@@ -363,6 +374,9 @@ int sz_load_window(struct sz_load *load, const struct sz_load_span *span,
 	}
 	if (drain(load, err) < 0)
 		return -1;
+	sz_seconds_end(load);
+	if (load->failed)
+		return sz_err_nomem(err);
 	fill_totals(load);
 	*result = load->result;
 	return 0;

@@ -46,12 +46,16 @@
  * Conservation, checked at run time (sz_load_counts_ok):
  *	attempts = connect_failed + sent
  *	sent = ok + http_error + protocol_error + socket_error + timeout
- *	       + unfinished + stale
+ *	       + unfinished + stale + truncated + not_http + not_retried + open
  * and of an open loop
  *	scheduled = sent - stale + connect_failed + dropped + unsent
  * A retry is a new attempt. `stale`: a kept-alive connection was closed by
  * the server before any byte of the response, or the server said that it did not
- * process the request; retried once at once.
+ * process the request; retried once at once. Where the request may have been
+ * processed and its method is not idempotent (RFC 9110, 9.2.2: POST, PATCH), it is
+ * `not_retried` instead, and an error. Bytes that waited on a connection before the
+ * request could be sent answer nothing: that is stale, too, and the second time, or
+ * where they greet in another protocol, an error.
  *
  * A window that tells nothing any more is aborted (enum sz_abort): its end is
  * then, and what was counted by then stands.
@@ -67,6 +71,12 @@
  * reconnect_every 1), a stale request and its retry. Nothing else is retried
  * within a round. open warms up with whole rounds, at least one; a window has
  * neither lead-in nor tail and consists of whole rounds unless interrupted.
+ *
+ * Streams: every client opens one response, as of server-sent events, within the
+ * window and keeps it, without a time-out once its head has come. One that the
+ * server ends, or that failed, is not replaced; what lasts until the end of the
+ * window is `open`. There is no lead-in: the window begins with the first
+ * connection, paced or all at once, and is over early when none is left.
  *
  * A client of a closed loop may think between an answer and its next request.
  *
@@ -108,7 +118,12 @@ const char *sz_http_version(enum sz_http http); /* "1.1", "2", "1.0" */
 
 enum sz_connect_mode { SZ_CONNECT_PACED, SZ_CONNECT_BURST };
 
-enum sz_arrivals { SZ_ARRIVALS_CLOSED, SZ_ARRIVALS_BURST, SZ_ARRIVALS_OPEN };
+enum sz_arrivals {
+	SZ_ARRIVALS_CLOSED,
+	SZ_ARRIVALS_BURST,
+	SZ_ARRIVALS_OPEN,
+	SZ_ARRIVALS_STREAMS,
+};
 
 /* What becomes of a call of an open loop for which no client is free. */
 enum sz_late {
@@ -146,6 +161,7 @@ struct sz_load_config {
 	uint64_t reconnect_every; /* responses per connection; 0: as long as the server lets us */
 	uint64_t timeout_ns;      /* per request, and per connect */
 	uint64_t warmup_ns;       /* least time under full load before t0 */
+	bool wants_seconds;       /* fill the result's seconds */
 	/* What the body of a good answer holds, encoded as it is sent (no encoding is
 	 * asked for); all zero: anything. */
 	struct sz_match expected;
@@ -169,15 +185,20 @@ static inline unsigned sz_load_connections(const struct sz_load_config *config)
 enum sz_outcome {
 	SZ_OUTCOME_OK,             /* 2xx or 3xx and the whole body, which is as expected */
 	SZ_OUTCOME_HTTP_ERROR,     /* any other final status, or another body */
-	SZ_OUTCOME_PROTOCOL_ERROR, /* not HTTP, truncated, broken framing */
+	SZ_OUTCOME_PROTOCOL_ERROR, /* broken framing */
 	SZ_OUTCOME_SOCKET_ERROR,   /* errno while sending or receiving */
 	SZ_OUTCOME_TIMEOUT,
 	SZ_OUTCOME_UNFINISHED,
 	SZ_OUTCOME_STALE,
+	SZ_OUTCOME_TRUNCATED,   /* the connection closed before the end that was announced */
+	SZ_OUTCOME_NOT_HTTP,    /* bytes of another protocol */
+	SZ_OUTCOME_NOT_RETRIED, /* would be stale, but must not be sent twice */
+	SZ_OUTCOME_OPEN,        /* a stream that lasted until the end of the window */
 	SZ_OUTCOME_COUNT,
 };
 
 const char *sz_outcome_name(enum sz_outcome outcome); /* "ok", "http_error", … */
+bool sz_outcome_is_failure(enum sz_outcome outcome);
 
 enum sz_phase {
 	SZ_PHASE_CONNECT,
@@ -198,10 +219,10 @@ struct sz_load_error {
 	uint64_t count;
 };
 
-/* Good answers that came in [t0, t1), whenever their requests were sent, per
- * interval of interval_ns. It starts at 100 ms; when there is no room for one
- * more interval, neighbours are added and intervals are twice as long from then
- * on. What came in the last, incomplete one is left out.
+/* Good answers that came in [t0, t1), whenever their requests were sent, or of
+ * streams their events, per interval of interval_ns. It starts at 100 ms; when there is no room for
+ * one more interval, neighbours are added and intervals are twice as long from then on. What came
+ * in the last, incomplete one is left out.
  *
  * Counts, as the functions of stat/ want them. */
 #define SZ_LOAD_SERIES_MAX 1024
@@ -209,6 +230,14 @@ struct sz_load_series {
 	uint64_t interval_ns;
 	size_t count;
 	double ok[SZ_LOAD_SERIES_MAX];
+};
+
+/* One second of a window: attempts that began in it, and those that were settled in
+ * it. Events are of streams. */
+struct sz_load_second {
+	uint64_t sent, connect_failed;
+	uint64_t outcomes[SZ_OUTCOME_COUNT];
+	uint64_t events;
 };
 
 /* One round of a burst, from its scheduled instant. A call that failed counts
@@ -242,16 +271,22 @@ struct sz_load_spread {
 /* Why a window ended before its time. */
 enum sz_abort {
 	SZ_ABORT_NONE,
-	SZ_ABORT_ERRORS, /* after SZ_ABORT_LEAST_NS and _LEAST_COUNT, most attempts had failed */
-	SZ_ABORT_DEAD,   /* for SZ_ABORT_DEAD_NS there were but failures to connect and broken
-			  * connections, SZ_ABORT_DEAD_COUNT at least. Time-outs are none: a
-			  * service that stands still may go on */
+	SZ_ABORT_ERRORS,   /* after SZ_ABORT_LEAST_NS and _LEAST_COUNT, most attempts had failed */
+	SZ_ABORT_DEAD,     /* for SZ_ABORT_DEAD_NS there were but failures to connect and broken
+			    * connections, SZ_ABORT_DEAD_COUNT at least. Time-outs are none: a
+			    * service that stands still may go on */
+	SZ_ABORT_NOT_HTTP, /* likewise for SZ_ABORT_NOT_HTTP_NS but bytes that are no HTTP */
 };
 #define SZ_ABORT_ERROR_RATIO 0.5
 #define SZ_ABORT_LEAST_NS UINT64_C(1000000000)
 #define SZ_ABORT_LEAST_COUNT 100
 #define SZ_ABORT_DEAD_NS UINT64_C(3000000000)
 #define SZ_ABORT_DEAD_COUNT 5
+#define SZ_ABORT_NOT_HTTP_NS UINT64_C(1000000000)
+
+/* The beginning of what came in place of HTTP, escaped, with its NUL. */
+#define SZ_LOAD_SAMPLE_BYTES 64
+#define SZ_LOAD_SAMPLE_TEXT (4 * SZ_LOAD_SAMPLE_BYTES + 1)
 
 struct sz_load_result {
 	uint64_t began_ns;    /* t0; in bursts when the first round was due */
@@ -273,11 +308,21 @@ struct sz_load_result {
 	int error_status;      /* of the last http_error; 0: none. 2xx or 3xx: another body */
 	uint64_t unexpected;   /* of the http_errors, those with another body */
 	uint64_t errors_other; /* errors beyond the table's room */
+	char not_http[SZ_LOAD_SAMPLE_TEXT]; /* of the first such outcome; "": none */
 
 	/* From sending, in bursts from the scheduled instant. */
 	struct sz_hist latency[SZ_OUTCOME_COUNT]; /* to the last byte; for timeout and
 						   * unfinished the age: a lower bound */
-	struct sz_hist ttfb;                      /* ok: to the first byte */
+	struct sz_hist ttfb;                      /* ok and open: to the first byte */
+	/* Of streams whose head was good: how many, those that ended before t1, and
+	 * what came in [t0, t1): bytes of their bodies, and events as of net/events.h. */
+	uint64_t streams_opened, streams_ended;
+	uint64_t stream_bytes, events;
+	/* From asking to the end of a stream's first event; between reads that had bytes
+	 * of the same stream; at t1, of those that were open, since the last such read, or
+	 * since asking when there was none: the gap that was not over yet. */
+	struct sz_hist first_event, gap, silence;
+
 	/* Of an open loop. lateness: how late this program itself was, of every call.
 	 * The others make up the latency of ok: until a client was free (and
 	 * connected), to the first byte, to the last. */
@@ -289,6 +334,11 @@ struct sz_load_result {
 	const struct sz_load_part *parts; /* the load's, until its next window; of a set of one
 					   * request there are none */
 	size_t part_count;
+
+	/* The load's, until its next window: every second from t0 until t1 and until the
+	 * last attempt was settled. */
+	const struct sz_load_second *seconds;
+	size_t second_count;
 
 	struct sz_load_series series;
 	double error_ratio; /* how well the series tells the throughput: half of its 95 %
@@ -311,7 +361,8 @@ struct sz_load_result {
 	uint64_t busiest_cpu_ns; /* the same, but where several results were added: of the thread
 				  * that used most */
 	uint64_t epoll_waits;    /* in [t0, t1) */
-	uint64_t longest_gap_ns; /* longest time in the window without a completion */
+	uint64_t longest_gap_ns; /* longest time in the window without a completion, of
+				  * streams without a byte of any */
 };
 
 struct sz_load;
@@ -333,9 +384,9 @@ enum sz_edge {
 			  * the time for what takes longer. In bursts it is over by then. */
 };
 
-/* When a window ends. Closed loop: after min_ns, once all of what is asked for
- * beside it is reached, at the latest after max_ns. Bursts: after so many
- * rounds; max_ns is the latest start of one (the first starts in any case). */
+/* When a window ends. Streams: after max_ns. Closed loop: after min_ns, once all of what is asked
+ * for beside it is reached, at the latest after max_ns. Bursts: after so many rounds; max_ns is the
+ * latest start of one (the first starts in any case). */
 struct sz_load_span {
 	uint64_t min_ns;
 	uint64_t max_ns;

@@ -23,7 +23,7 @@
 static const struct sz_member counters[] = {
 	COUNTER("duration_ns", duration_ns, SZ_SHARD_COUNT_MAX, SZ_ADD_MOST),
 	COUNTER("interrupted", interrupted, 1, SZ_ADD_MOST),
-	COUNTER("aborted", aborted, SZ_ABORT_DEAD, SZ_ADD_MOST),
+	COUNTER("aborted", aborted, SZ_ABORT_NOT_HTTP, SZ_ADD_MOST),
 	SUM(scheduled),
 	SUM(dropped),
 	SUM(unsent),
@@ -37,6 +37,14 @@ static const struct sz_member counters[] = {
 	OUTCOME("timeout", TIMEOUT),
 	OUTCOME("unfinished", UNFINISHED),
 	OUTCOME("stale", STALE),
+	OUTCOME("truncated", TRUNCATED),
+	OUTCOME("not_http", NOT_HTTP),
+	OUTCOME("not_retried", NOT_RETRIED),
+	OUTCOME("open", OPEN),
+	SUM(streams_opened),
+	SUM(streams_ended),
+	SUM(stream_bytes),
+	SUM(events),
 	SUM(uncounted),
 	SUM(body_bytes),
 	COUNTER("error_status", error_status, 599, SZ_ADD_MOST),
@@ -69,6 +77,13 @@ const struct sz_hist_member sz_result_hists[SZ_RESULT_HISTS] = {
 	HIST("timeout", latency[SZ_OUTCOME_TIMEOUT]),
 	HIST("unfinished", latency[SZ_OUTCOME_UNFINISHED]),
 	HIST("stale", latency[SZ_OUTCOME_STALE]),
+	HIST("truncated", latency[SZ_OUTCOME_TRUNCATED]),
+	HIST("not_http", latency[SZ_OUTCOME_NOT_HTTP]),
+	HIST("not_retried", latency[SZ_OUTCOME_NOT_RETRIED]),
+	HIST("open", latency[SZ_OUTCOME_OPEN]),
+	HIST("first_event", first_event),
+	HIST("gap", gap),
+	HIST("silence", silence),
 	HIST("ttfb", ttfb),
 	HIST("lateness", lateness),
 	HIST("queue", queue),
@@ -150,6 +165,8 @@ static void add_result(struct sz_load_result *into, struct sz_load_result *from)
 		sz_hist_merge(sz_result_hist(into, i), sz_result_hist(from, i));
 	for (size_t i = 0; i < from->error_count; i++)
 		add_error(into, &from->errors[i]);
+	if (!*into->not_http)
+		memcpy(into->not_http, from->not_http, sizeof(into->not_http));
 	if (from->round_count < into->round_count)
 		into->round_count = from->round_count;
 	for (size_t i = 0; i < into->round_count; i++)

@@ -6,11 +6,9 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 
-#include "base/buf.h"
 #include "base/units.h"
-
-#define QUOTED_MOST 64 /* bytes of what came instead of HTTP */
 
 static const char instead_of_http2[] =
 	"leave --http 2 out, or switch HTTP/2 on in the service: it may know HTTP/1.1 alone";
@@ -41,26 +39,26 @@ int sz_load_no_answer_error(const struct sz_load *load, struct sz_err *err)
 				   : "look into the service's log, or allow more time per request");
 }
 
-static void quote_received(const struct sz_load *load, struct sz_buf *text)
+void sz_load_quote_received(const struct sz_load *load, char text[SZ_LOAD_SAMPLE_TEXT])
 {
-	if (load->received == 0)
-		return;
-	sz_buf_puts(text, "; it sent \"");
-	for (size_t i = 0; i < load->received && i < QUOTED_MOST; i++) {
+	char *at = text;
+	*at = '\0';
+	for (size_t i = 0; i < load->received && i < SZ_LOAD_SAMPLE_BYTES; i++) {
 		unsigned char byte = (unsigned char)load->buffer[i];
-		sz_buf_printf(text, isprint(byte) ? "%c" : "\\x%02x", byte);
+		bool is_plain = isprint(byte) && byte != '\\' && byte != '"';
+		at += snprintf(at, 5, is_plain ? "%c" : "\\x%02x", byte);
 	}
-	sz_buf_puts(text, "\"");
 }
 
 static int not_http_error(const struct sz_load *load, const char *why, struct sz_err *err)
 {
 	char addr[64];
-	sz_autobuf struct sz_buf sample = {0};
-	quote_received(load, &sample);
-	sz_err_set(err, SZ_MACHINE, EPROTO, "%s does not answer in valid %s (%s)%s",
+	char sample[SZ_LOAD_SAMPLE_TEXT];
+	sz_load_quote_received(load, sample);
+	sz_err_set(err, SZ_MACHINE, EPROTO, "%s does not answer in valid %s (%s)%s%s%s",
 		   sz_addr_text(&load->config.addr, addr),
-		   load->config.http == SZ_HTTP_2 ? "HTTP/2" : "HTTP/1", why, sz_buf_text(&sample));
+		   load->config.http == SZ_HTTP_2 ? "HTTP/2" : "HTTP/1", why,
+		   *sample ? "; it sent \"" : "", sample, *sample ? "\"" : "");
 	return sz_err_hint(err, "%s",
 			   is_unsure_of_http2(load)
 				   ? instead_of_http2

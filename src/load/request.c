@@ -184,11 +184,22 @@ static int name_request(struct sz_requests *requests, const struct sz_request_pa
 	return 0;
 }
 
+static bool is_idempotent(const char *method)
+{
+	static const char *const names[] = {"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(names); i++) {
+		if (strcmp(method, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 int sz_requests_push(struct sz_requests *requests, const struct sz_request_parts *parts,
 		     struct sz_err *err)
 {
 	struct sz_request made = {
 		.is_head = strcmp(parts->method, "HEAD") == 0,
+		.is_idempotent = is_idempotent(parts->method),
 		.origin = parts->origin,
 		.body = parts->body,
 		.body_bytes = parts->body ? parts->body_bytes : 0,

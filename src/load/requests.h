@@ -69,8 +69,9 @@ struct sz_header {
 
 struct sz_request {
 	const char *method;
-	bool is_head;  /* its response has no body */
-	size_t origin; /* index into the origins */
+	bool is_head;       /* its response has no body */
+	bool is_idempotent; /* by its method (RFC 9110, 9.2.2): may be sent twice */
+	size_t origin;      /* index into the origins */
 	const char *target;
 	const char *host;                /* the value of Host, or of :authority */
 	const struct sz_header *headers; /* in order, without Host; Content-Length if it has one */

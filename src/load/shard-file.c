@@ -37,7 +37,7 @@ static const struct sz_member asked[] = {
 	RUN("duration_ns", duration_ns, SZ_SHARD_COUNT_MAX),
 	RUN("rounds", rounds, SZ_LOAD_ROUNDS_MAX),
 	RUN("tls", config.url.tls, 1),
-	ASKED(arrivals, SZ_ARRIVALS_OPEN),
+	ASKED(arrivals, SZ_ARRIVALS_STREAMS),
 	ASKED(clients, (uint64_t)SZ_LOAD_CLIENTS_MAX *SZ_SHARDS_MAX),
 	ASKED(users, SZ_LOAD_CLIENTS_MAX),
 	ASKED(calls, SZ_REQUESTS_MAX),
@@ -271,6 +271,7 @@ void sz_shard_run_write(const struct sz_shard_run *run, struct sz_buf *out)
 	json_object_set_new(document, "rate", put_rate(&run->config.rate));
 	json_object_set_new(document, "counts", put_members(&sz_result_counters, &run->result));
 	json_object_set_new(document, "errors", put_errors(&run->result));
+	json_object_set_new(document, "not_http_sample", json_string(run->result.not_http));
 	json_object_set_new(document, "histograms", put_hists(&run->result));
 	json_object_set_new(document, "series", put_series(&run->result.series));
 	json_object_set_new(document, "rounds", put_rounds(&run->result));
@@ -472,6 +473,16 @@ static int take_errors(const struct source *source, const json_t *from,
 	return 0;
 }
 
+static int take_sample(const struct source *source, const json_t *from,
+		       char sample[SZ_LOAD_SAMPLE_TEXT])
+{
+	const char *text = json_string_value(from);
+	if (!text || strlen(text) >= SZ_LOAD_SAMPLE_TEXT || !is_printable(text))
+		return refuse(source, "is missing or no plain text", "not_http_sample");
+	snprintf(sample, SZ_LOAD_SAMPLE_TEXT, "%s", text);
+	return 0;
+}
+
 static int take_series(const struct source *source, const json_t *from,
 		       struct sz_load_series *series)
 {
@@ -593,6 +604,8 @@ static int take_document(const struct source *source, const json_t *document,
 	    take_members(source, json_object_get(document, "counts"), &sz_result_counters, result) <
 		    0 ||
 	    take_errors(source, json_object_get(document, "errors"), result) < 0 ||
+	    take_sample(source, json_object_get(document, "not_http_sample"), result->not_http) <
+		    0 ||
 	    take_hists(source, json_object_get(document, "histograms"), result) < 0 ||
 	    take_series(source, json_object_get(document, "series"), &result->series) < 0 ||
 	    take_parts(source, json_object_get(document, "requests"), run) < 0 ||

@@ -39,7 +39,7 @@ struct sz_hist_member {
 };
 
 extern const struct sz_members sz_result_counters;
-#define SZ_RESULT_HISTS 14
+#define SZ_RESULT_HISTS 21
 extern const struct sz_hist_member sz_result_hists[SZ_RESULT_HISTS];
 
 static inline struct sz_hist *sz_result_hist(struct sz_load_result *result, size_t i)

@@ -36,6 +36,14 @@ static bool all_were_settled(const struct sz_load *load)
 	return load->unsettled == 0;
 }
 
+static bool streams_are_through(const struct sz_load *load)
+{
+	const struct sz_client *primed = load->primed;
+	if (primed && (primed->answered || (primed->state == SZ_CLIENT_IDLE && !primed->is_due)))
+		return true;
+	return load->unsettled == 0;
+}
+
 static bool nothing_is_pending(const struct sz_load *load)
 {
 	return load->oldest == NULL;
@@ -44,7 +52,8 @@ static bool nothing_is_pending(const struct sz_load *load)
 static bool (*const stage_goals[SZ_STAGE_COUNT])(const struct sz_load *) = {
 	[SZ_STAGE_PRIMING] = primed_was_answered, [SZ_STAGE_LEAD_IN] = all_were_answered,
 	[SZ_STAGE_COUNTING] = enough_is_known,    [SZ_STAGE_TAIL] = counted_are_settled,
-	[SZ_STAGE_ROUND] = all_were_settled,      [SZ_STAGE_DRAINING] = nothing_is_pending,
+	[SZ_STAGE_ROUND] = all_were_settled,      [SZ_STAGE_STREAMS] = streams_are_through,
+	[SZ_STAGE_DRAINING] = nothing_is_pending,
 };
 
 /* Counting ends here and not when the stage's function returns: what is sent
@@ -191,7 +200,8 @@ void sz_load_note_answer(struct sz_load *load, struct sz_client *client, bool ok
 		return;
 	sz_load_note_gap(load, now_ns);
 	sz_series_advance(series, &load->interval_start_ns, now_ns);
-	series->ok[series->count] += ok;
+	if (!sz_load_is_streams(load))
+		series->ok[series->count] += ok;
 }
 
 /* Precision */

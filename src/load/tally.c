@@ -13,8 +13,23 @@ const char *sz_outcome_name(enum sz_outcome outcome)
 		[SZ_OUTCOME_TIMEOUT] = "timeout",
 		[SZ_OUTCOME_UNFINISHED] = "unfinished",
 		[SZ_OUTCOME_STALE] = "stale",
+		[SZ_OUTCOME_TRUNCATED] = "truncated",
+		[SZ_OUTCOME_NOT_HTTP] = "not_http",
+		[SZ_OUTCOME_NOT_RETRIED] = "not_retried",
+		[SZ_OUTCOME_OPEN] = "open",
 	};
 	return names[outcome];
+}
+
+bool sz_outcome_is_failure(enum sz_outcome outcome)
+{
+	static const bool failures[SZ_OUTCOME_COUNT] = {
+		[SZ_OUTCOME_HTTP_ERROR] = true,   [SZ_OUTCOME_PROTOCOL_ERROR] = true,
+		[SZ_OUTCOME_SOCKET_ERROR] = true, [SZ_OUTCOME_TIMEOUT] = true,
+		[SZ_OUTCOME_TRUNCATED] = true,    [SZ_OUTCOME_NOT_HTTP] = true,
+		[SZ_OUTCOME_NOT_RETRIED] = true,
+	};
+	return failures[outcome];
 }
 
 const char *sz_http_version(enum sz_http http)
@@ -42,6 +57,13 @@ static void tally_parts(struct sz_load_result *result, const struct sz_client *c
 	sz_hist_add(&result->transfer, now_ns - client->first_byte_ns);
 }
 
+static void tally_silence(struct sz_load_result *result, const struct sz_client *client,
+			  uint64_t now_ns)
+{
+	uint64_t since_ns = client->stream.last_ns ? client->stream.last_ns : client->asked_ns;
+	sz_hist_add(&result->silence, now_ns - since_ns);
+}
+
 static void tally_part(const struct sz_client *client, enum sz_outcome outcome, uint64_t now_ns)
 {
 	const struct sz_load *load = client->load;
@@ -49,10 +71,11 @@ static void tally_part(const struct sz_client *client, enum sz_outcome outcome, 
 		return;
 	struct sz_load_part *part = &load->parts[sz_load_part_index(load, client)];
 	part->outcomes[outcome]++;
-	if (outcome != SZ_OUTCOME_OK)
+	if (outcome != SZ_OUTCOME_OK && outcome != SZ_OUTCOME_OPEN)
 		return;
 	sz_hist_add(&part->ttfb, client->first_byte_ns - client->asked_ns);
-	sz_hist_add(&part->latency, now_ns - client->asked_ns);
+	if (outcome == SZ_OUTCOME_OK)
+		sz_hist_add(&part->latency, now_ns - client->asked_ns);
 }
 
 void sz_tally_outcome(struct sz_load_result *result, const struct sz_client *client,
@@ -61,9 +84,12 @@ void sz_tally_outcome(struct sz_load_result *result, const struct sz_client *cli
 	tally_part(client, outcome, now_ns);
 	result->outcomes[outcome]++;
 	sz_hist_add(&result->latency[outcome], now_ns - client->asked_ns);
+	if (outcome == SZ_OUTCOME_OK || outcome == SZ_OUTCOME_OPEN)
+		sz_hist_add(&result->ttfb, client->first_byte_ns - client->asked_ns);
+	if (outcome == SZ_OUTCOME_OPEN)
+		tally_silence(result, client, now_ns);
 	if (outcome != SZ_OUTCOME_OK)
 		return;
-	sz_hist_add(&result->ttfb, client->first_byte_ns - client->asked_ns);
 	result->body_bytes += client->body_bytes;
 	if (sz_load_is_open(client->load))
 		tally_parts(result, client, now_ns);
@@ -94,14 +120,18 @@ bool sz_load_was_late(const struct sz_load_result *result)
 
 uint64_t sz_load_failed(const struct sz_load_result *result)
 {
-	return result->connect_failed + result->outcomes[SZ_OUTCOME_HTTP_ERROR] +
-	       result->outcomes[SZ_OUTCOME_PROTOCOL_ERROR] +
-	       result->outcomes[SZ_OUTCOME_SOCKET_ERROR] + result->outcomes[SZ_OUTCOME_TIMEOUT];
+	uint64_t failed = result->connect_failed;
+	for (int i = 0; i < SZ_OUTCOME_COUNT; i++) {
+		if (sz_outcome_is_failure((enum sz_outcome)i))
+			failed += result->outcomes[i];
+	}
+	return failed;
 }
 
 uint64_t sz_load_settled(const struct sz_load_result *result)
 {
-	return sz_load_failed(result) + result->outcomes[SZ_OUTCOME_OK];
+	return sz_load_failed(result) + result->outcomes[SZ_OUTCOME_OK] +
+	       result->outcomes[SZ_OUTCOME_OPEN];
 }
 
 bool sz_load_counts_ok(const struct sz_load_result *result)

@@ -34,6 +34,17 @@ static void lose(struct sz_client *client, enum sz_outcome outcome, int errnum, 
 	sz_client_lose(client, &loss, now_ns);
 }
 
+/* A kept-alive connection is of no use any more. */
+static void lose_stale(struct sz_client *client, int errnum, uint64_t now_ns)
+{
+	if (client->request->is_idempotent || client->via.http1.sent_bytes == 0) {
+		sz_conn_hang_up(client->conn);
+		sz_client_lose_stale(client, now_ns);
+	} else {
+		lose(client, SZ_OUTCOME_NOT_RETRIED, errnum, NULL, now_ns);
+	}
+}
+
 static void complete(struct sz_client *client, uint64_t now_ns)
 {
 	const struct sz_http1_response *response = &client->via.http1.response;
@@ -47,7 +58,9 @@ static void complete(struct sz_client *client, uint64_t now_ns)
 		conn->peer_closed = true;
 	if (conn->peer_closed || !is_sent(client))
 		conn->is_ending = true;
+	conn->is_answering = true;
 	sz_client_complete(client, &answer, now_ns);
+	conn->is_answering = false;
 }
 
 /* The connection broke with errnum, or ended in an orderly way (0). With TLS
@@ -63,7 +76,7 @@ static void on_lost(struct sz_client *client, int errnum, uint64_t now_ns)
 		if (whole && errnum == 0)
 			complete(client, now_ns);
 		else
-			lose(client, SZ_OUTCOME_PROTOCOL_ERROR, EPROTO,
+			lose(client, SZ_OUTCOME_TRUNCATED, EPROTO,
 			     whole ? "truncated: TLS did not say that it ends" : response->why,
 			     now_ns);
 		return;
@@ -72,12 +85,30 @@ static void on_lost(struct sz_client *client, int errnum, uint64_t now_ns)
 	 * request's retry is an error. */
 	bool closed = ended || errnum == ECONNRESET || errnum == EPIPE;
 	if (closed && !client->first_byte_ns && conn->answers > 0) {
-		sz_conn_hang_up(conn);
-		sz_client_lose_stale(client, now_ns);
+		lose_stale(client, errnum ? errnum : ECONNRESET, now_ns);
 	} else if (errnum == EPROTO) {
 		lose(client, SZ_OUTCOME_PROTOCOL_ERROR, EPROTO, conn->stream.why, now_ns);
 	} else {
 		lose(client, SZ_OUTCOME_SOCKET_ERROR, errnum ? errnum : ECONNRESET, NULL, now_ns);
+	}
+}
+
+/* Bytes came before the request was sent: those of another protocol, whose server
+ * speaks first, or an answer to nothing. */
+static void on_early(struct sz_client *client, size_t len, uint64_t now_ns)
+{
+	struct sz_http1_response *response = &client->via.http1.response;
+	size_t used;
+	enum sz_http1_state state =
+		sz_http1_response_feed(response, client->load->buffer, len, &used);
+	bool is_other = state == SZ_HTTP1_BAD && !response->is_http;
+	bool is_greeting = is_other && client->conn->answers == 0;
+	if (is_greeting || client->is_retry) {
+		lose(client, is_other ? SZ_OUTCOME_NOT_HTTP : SZ_OUTCOME_PROTOCOL_ERROR, EPROTO,
+		     "bytes came before the request was sent", now_ns);
+	} else {
+		sz_conn_hang_up(client->conn);
+		sz_client_lose_stale(client, now_ns);
 	}
 }
 
@@ -113,6 +144,25 @@ static void send_rest(struct sz_client *client)
 	sz_conn_watch(client->conn, is_sent(client) ? 0 : EPOLLOUT);
 }
 
+/* Bytes that came before the request was sent are read, and answer nothing. Right
+ * behind an answer there is no look: it would cost each request a system call. */
+static bool is_spoken_to(struct sz_client *client)
+{
+	struct sz_load *load = client->load;
+	struct sz_conn *conn = client->conn;
+	if (conn->is_answering)
+		return false;
+	ssize_t n = sz_stream_read(&conn->stream, load->buffer, sizeof(load->buffer));
+	if (n == -EAGAIN || n == -EINTR)
+		return false;
+	load->received = n > 0 ? (size_t)n : 0;
+	if (n <= 0)
+		on_lost(client, (int)-n, sz_now_ns());
+	else
+		on_early(client, (size_t)n, sz_now_ns());
+	return true;
+}
+
 static void begin(struct sz_client *client)
 {
 	struct sz_http1_response *response = &client->via.http1.response;
@@ -120,7 +170,10 @@ static void begin(struct sz_client *client)
 	sz_http1_response_init(response, client->request->is_head);
 	if (client->load->config.expected.len)
 		response->sought = &client->load->config.expected;
-	send_rest(client);
+	if (sz_load_is_streams(client->load))
+		response->events = &client->stream.events;
+	if (!is_spoken_to(client))
+		send_rest(client);
 }
 
 static void on_writable(struct sz_conn *conn)
@@ -138,13 +191,15 @@ static void on_bytes(struct sz_client *client, size_t len, uint64_t now_ns)
 		client->first_byte_ns = now_ns;
 	enum sz_http1_state state =
 		sz_http1_response_feed(response, client->load->buffer, len, &used);
+	if (response->events && response->head_complete)
+		sz_streams_note(client, response->status, response->body_bytes, now_ns);
 	if (state == SZ_HTTP1_MORE)
 		return;
 	if (state == SZ_HTTP1_COMPLETE && used == len)
 		complete(client, now_ns);
 	else
-		lose(client, SZ_OUTCOME_PROTOCOL_ERROR, EPROTO,
-		     response->why ? response->why : "bytes behind the end of the response",
+		lose(client, response->is_http ? SZ_OUTCOME_PROTOCOL_ERROR : SZ_OUTCOME_NOT_HTTP,
+		     EPROTO, response->why ? response->why : "bytes behind the end of the response",
 		     now_ns);
 }
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 
@@ -99,6 +100,8 @@ static void on_call(struct sz_client *client, uint64_t now_ns)
 	const struct sz_http2_call *call = &client->via.http2;
 	if (call->begun && !client->first_byte_ns)
 		client->first_byte_ns = now_ns;
+	if (call->events && call->head_complete)
+		sz_streams_note(client, call->status, call->body_bytes, now_ns);
 	switch (call->end) {
 	case SZ_HTTP2_UNDER_WAY:
 		break;
@@ -133,20 +136,38 @@ static bool settle_calls(struct sz_conn *conn)
 
 /* The end of a connection */
 
-static void lose_one(struct sz_client *client, int errnum, const char *why, uint64_t now_ns)
+static void lose_kept_alive(struct sz_client *client, int errnum, uint64_t now_ns)
+{
+	if (client->request->is_idempotent)
+		sz_client_lose_stale(client, now_ns);
+	else
+		lose(client, SZ_OUTCOME_NOT_RETRIED, errnum ? errnum : ECONNRESET, NULL, now_ns);
+}
+
+/* what: of the answers, when why says what is wrong with them. */
+static void lose_one(struct sz_client *client, int errnum, enum sz_outcome what, const char *why,
+		     uint64_t now_ns)
 {
 	bool begun = client->via.http2.begun;
 	bool ended = errnum == 0 || errnum == ECONNABORTED;
 	bool closed = ended || errnum == ECONNRESET || errnum == EPIPE;
 	if (closed && !begun && client->conn->answers > 0 && !client->is_retry)
-		sz_client_lose_stale(client, now_ns);
+		lose_kept_alive(client, errnum, now_ns);
 	else if (why || errnum == EPROTO)
-		lose(client, SZ_OUTCOME_PROTOCOL_ERROR, EPROTO, why, now_ns);
+		lose(client, what, EPROTO, why, now_ns);
 	else if (ended && begun)
-		lose(client, SZ_OUTCOME_PROTOCOL_ERROR, EPROTO,
+		lose(client, SZ_OUTCOME_TRUNCATED, EPROTO,
 		     "truncated: the connection closed too early", now_ns);
 	else
 		lose(client, SZ_OUTCOME_SOCKET_ERROR, errnum ? errnum : ECONNRESET, NULL, now_ns);
+}
+
+/* As far as is known: HTTP/1 in place of HTTP/2 is HTTP. */
+static bool speaks_http(const struct sz_conn *conn)
+{
+	const struct sz_load *load = conn->load;
+	return sz_http2_is_settled(conn->http2) || load->received < 5 ||
+	       memcmp(load->buffer, "HTTP/", 5) == 0;
 }
 
 /* The connection broke with errnum, or ended in an orderly way (0); why: what
@@ -155,13 +176,14 @@ static void lose_one(struct sz_client *client, int errnum, const char *why, uint
 static void lose_all(struct sz_conn *conn, int errnum, const char *why)
 {
 	uint64_t now_ns = sz_now_ns();
+	enum sz_outcome what = speaks_http(conn) ? SZ_OUTCOME_PROTOCOL_ERROR : SZ_OUTCOME_NOT_HTTP;
 	char text[256];
 	snprintf(text, sizeof(text), "%s", why ? why : "");
 	conn->peer_closed = true;
 	sz_conn_hang_up(conn);
 	for (unsigned i = 0; i < conn->client_count; i++) {
 		if (conn->clients[i].state == SZ_CLIENT_BUSY)
-			lose_one(&conn->clients[i], errnum, why ? text : NULL, now_ns);
+			lose_one(&conn->clients[i], errnum, what, why ? text : NULL, now_ns);
 	}
 	sz_conn_wake(conn);
 }
@@ -241,6 +263,7 @@ static void ask(struct sz_client *client)
 	struct sz_conn *conn = client->conn;
 	const struct sz_request *request = client->request;
 	client->via.http2.sought = load->config.expected.len ? &load->config.expected : NULL;
+	client->via.http2.events = sz_load_is_streams(load) ? &client->stream.events : NULL;
 	if (sz_http2_ask(conn->http2, load->heads[request - load->requests->items], request->body,
 			 request->body_bytes, &client->via.http2) < 0) {
 		sz_err_nomem(&load->failure);

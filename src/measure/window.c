@@ -188,9 +188,7 @@ static void fill_requests(struct sz_window *window, const struct sz_load_result 
 	window->unfinished = outcomes[SZ_OUTCOME_UNFINISHED];
 	window->error_status = result->error_status;
 	window->stale = outcomes[SZ_OUTCOME_STALE];
-	window->errors = result->connect_failed + outcomes[SZ_OUTCOME_HTTP_ERROR] +
-			 outcomes[SZ_OUTCOME_PROTOCOL_ERROR] + outcomes[SZ_OUTCOME_SOCKET_ERROR] +
-			 outcomes[SZ_OUTCOME_TIMEOUT];
+	window->errors = sz_load_failed(result);
 	window->due = result->scheduled;
 	window->dropped = result->dropped;
 	window->server_closed = result->server_closed;

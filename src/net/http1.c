@@ -5,6 +5,7 @@
  */
 #include "net/http1.h"
 
+#include <ctype.h>
 #include <llhttp.h>
 #include <string.h>
 
@@ -19,6 +20,45 @@ static llhttp_t *llhttp_of(struct sz_http1_parser *parser)
 	return (llhttp_t *)(void *)parser->opaque;
 }
 
+/* Chunk extensions are to be ignored (RFC 9112, 7.1.1), and llhttp 8 refuses most of
+ * them: several, or one with a quoted pair. So it is shown none: it pauses where a
+ * line with the size of a chunk begins, and is given that line without what stands
+ * from the semicolon to CR. Quoting need not be understood, as it hides no CR. */
+
+static int begin_size_line(struct sz_http1_parser *parser)
+{
+	parser->line = SZ_HTTP1_LINE_SIZE;
+	return HPE_PAUSED;
+}
+
+/* How many of the bytes llhttp may see at once. */
+static size_t before_extension(struct sz_http1_parser *parser, const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (bytes[i] == ';')
+			parser->line = SZ_HTTP1_LINE_EXTENSION;
+		else if (bytes[i] == '\r')
+			parser->line = SZ_HTTP1_LINE_NONE;
+		else
+			continue;
+		return bytes[i] == ';' ? i : len;
+	}
+	return len;
+}
+
+static size_t skip_extension(struct sz_http1_parser *parser, const char *bytes, size_t len,
+			     const char **why)
+{
+	size_t i = 0;
+	while (i < len && (bytes[i] == '\t' || !iscntrl((unsigned char)bytes[i])))
+		i++;
+	if (i < len && bytes[i] != '\r')
+		*why = "a control character in a chunk extension";
+	else if (i < len)
+		parser->line = SZ_HTTP1_LINE_NONE;
+	return i;
+}
+
 /* Give llhttp bytes until the message ends, fails, or they are used up. While
  * the head lasts llhttp sees no more bytes than a head may have. *why stays
  * NULL, or says what is wrong. Returns the bytes used. */
@@ -28,15 +68,22 @@ static size_t parse(struct sz_http1_parser *parser, const bool *head_complete, c
 	llhttp_t *llhttp = llhttp_of(parser);
 	size_t used = 0;
 	*error = HPE_OK;
-	while (used < len && !parser->complete) {
+	while (used < len && !parser->complete && !*why) {
+		const char *start = bytes + used;
 		size_t step = len - used;
+		if (parser->line == SZ_HTTP1_LINE_EXTENSION) {
+			used += skip_extension(parser, start, step, why);
+			continue;
+		}
+		if (parser->line == SZ_HTTP1_LINE_SIZE &&
+		    (step = before_extension(parser, start, step)) == 0)
+			continue;
 		if (!*head_complete && step > SZ_HTTP1_HEAD_MAX - parser->head_bytes)
 			step = SZ_HTTP1_HEAD_MAX - parser->head_bytes;
 		if (step == 0) {
 			*why = why_head_too_long;
 			break;
 		}
-		const char *start = bytes + used;
 		bool in_head = !*head_complete;
 		*error = llhttp_execute(llhttp, start, step);
 		if (*error != HPE_OK)
@@ -44,16 +91,26 @@ static size_t parse(struct sz_http1_parser *parser, const bool *head_complete, c
 		used += step;
 		if (in_head)
 			parser->head_bytes += step;
-		if (*error == HPE_PAUSED) {
+		if (*error == HPE_PAUSED && parser->line == SZ_HTTP1_LINE_SIZE) {
+			llhttp_resume(llhttp);
+		} else if (*error == HPE_PAUSED) {
 			llhttp_reset(llhttp);
 		} else if (*error != HPE_OK) {
 			/* A callback that refused the message gave its own reason. */
 			if (!*why)
 				*why = llhttp_get_error_reason(llhttp);
-			break;
 		}
 	}
 	return used;
+}
+
+/* So far "HTTP/" was read. */
+static int response_version(llhttp_t *llhttp, const char *bytes, size_t len)
+{
+	struct sz_http1_response *response = llhttp->data;
+	(void)bytes, (void)len;
+	response->is_http = true;
+	return 0;
 }
 
 static int response_head(llhttp_t *llhttp)
@@ -76,6 +133,8 @@ static int response_head(llhttp_t *llhttp)
 		response->head_complete = true;
 		response->until_close = !no_body && llhttp_message_needs_eof(llhttp);
 	}
+	if (!no_body && llhttp->flags & F_CHUNKED)
+		return begin_size_line(&response->parser);
 	return no_body;
 }
 
@@ -85,7 +144,16 @@ static int response_body(llhttp_t *llhttp, const char *bytes, size_t len)
 	response->body_bytes += len;
 	if (response->sought)
 		response->matched = sz_match_feed(response->sought, response->matched, bytes, len);
+	if (response->events)
+		sz_events_feed(response->events, bytes, len);
 	return 0;
+}
+
+/* Behind the last chunk follow trailers, no size. */
+static int response_chunk_complete(llhttp_t *llhttp)
+{
+	struct sz_http1_response *response = llhttp->data;
+	return llhttp->flags & F_TRAILING ? 0 : begin_size_line(&response->parser);
 }
 
 /* After an interim response (1xx) the pause only makes parse() start over. */
@@ -101,8 +169,10 @@ void sz_http1_response_init(struct sz_http1_response *response, bool head_reques
 {
 	/* llhttp keeps the pointer for as long as it parses. */
 	static const llhttp_settings_t settings = {
+		.on_version = response_version,
 		.on_headers_complete = response_head,
 		.on_body = response_body,
+		.on_chunk_complete = response_chunk_complete,
 		.on_message_complete = response_complete,
 	};
 	*response = (struct sz_http1_response){.head_request = head_request};
@@ -206,6 +276,7 @@ void sz_http1_request_init(struct sz_http1_request *request)
 	request->refuse_status = 0;
 	request->parser.head_bytes = 0;
 	request->parser.complete = false;
+	request->parser.line = SZ_HTTP1_LINE_NONE;
 	llhttp_init(llhttp_of(&request->parser), HTTP_REQUEST, &settings);
 }
 

@@ -5,8 +5,8 @@
  *
  * Response side (the client's): framing rules of RFC 9112 section 6.3 in
  * order, method-aware (HEAD), 1xx skipped, but 101 refused, body delimited by
- * length, chunks or close. Request side (the server's): method, target,
- * keep-alive, body skipped.
+ * length, chunks (whose extensions are ignored) or close. Request side (the server's): method,
+ * target, keep-alive, body skipped.
  *
  * One object per connection, reset between messages. Constant memory
  * whatever arrives; heads above SZ_HTTP1_HEAD_MAX are an error.
@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/match.h"
+#include "net/events.h"
 
 #define SZ_HTTP1_HEAD_MAX (64 * 1024)
 
@@ -34,10 +35,16 @@ struct sz_http1_parser {
 	_Alignas(void *) unsigned char opaque[128];
 	size_t head_bytes;
 	bool complete;
+	enum sz_http1_line {
+		SZ_HTTP1_LINE_NONE,
+		SZ_HTTP1_LINE_SIZE,      /* with the size of a chunk */
+		SZ_HTTP1_LINE_EXTENSION, /* the same, behind a semicolon */
+	} line;
 };
 
 struct sz_http1_response {
-	int status; /* final status once the head is complete, else 0 */
+	int status;   /* final status once the head is complete, else 0 */
+	bool is_http; /* "HTTP/" was read: what is BAD without it is another protocol */
 	bool head_complete;
 	bool keep_alive;     /* the connection may carry another request (valid when COMPLETE) */
 	bool until_close;    /* the body ends when the connection closes */
@@ -47,6 +54,8 @@ struct sz_http1_response {
 	 * borrowed until the message ends. */
 	const struct sz_match *sought;
 	size_t matched; /* as of sz_match_feed() */
+	/* Likewise by who counts the events of the body. */
+	struct sz_events *events;
 	/* own */
 	bool head_request;
 	struct sz_http1_parser parser;

@@ -326,6 +326,10 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
 	if (call->sought)
 		call->matched =
 			sz_match_feed(call->sought, call->matched, (const char *)bytes, len);
+	if (call->events) {
+		sz_events_feed(call->events, (const char *)bytes, len);
+		list(data, call);
+	}
 	return 0;
 }
 
@@ -440,6 +444,7 @@ int sz_http2_ask(struct sz_http2 *http2, const struct sz_http2_head *head, const
 	const nghttp2_data_provider provider = {.read_callback = read_body};
 	*call = (struct sz_http2_call){
 		.sought = call->sought,
+		.events = call->events,
 		.body = body,
 		.body_total_bytes = body_bytes,
 	};

@@ -170,12 +170,12 @@ static json_t *texts(const char (*list)[240], size_t count)
 }
 
 /* Every interval, those without an answer too. */
-static json_t *series(const struct sz_load_series *series)
+static json_t *series(const struct sz_load_series *series, const char *what)
 {
 	json_t *ok = json_array();
 	for (size_t i = 0; i < series->count; i++)
 		json_array_append_new(ok, json_integer((json_int_t)series->ok[i]));
-	return json_pack("{s:f, s:o}", "interval_s", sz_ns_to_s(series->interval_ns), "ok", ok);
+	return json_pack("{s:f, s:o}", "interval_s", sz_ns_to_s(series->interval_ns), what, ok);
 }
 
 static json_t *open_loop(const struct sz_load_report *report)
@@ -196,6 +196,30 @@ static json_t *open_loop(const struct sz_load_report *report)
 			 "transfer_ms", distribution(&result->transfer));
 }
 
+static bool are_streams(const struct sz_load_report *report)
+{
+	return report->config->arrivals == SZ_ARRIVALS_STREAMS;
+}
+
+static json_t *streams(const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
+	double duration_s = sz_ns_to_s(result->duration_ns);
+	if (!are_streams(report))
+		return json_null();
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "asked",
+			 (int)report->config->clients, "opened",
+			 sz_json_count(result->streams_opened), "open_at_end",
+			 sz_json_count(result->outcomes[SZ_OUTCOME_OPEN]), "ended_early",
+			 sz_json_count(result->streams_ended), "events",
+			 sz_json_count(result->events), "events_per_s",
+			 sz_json_number((double)result->events / duration_s), "bytes",
+			 sz_json_count(result->stream_bytes), "bytes_per_s",
+			 sz_json_number((double)result->stream_bytes / duration_s),
+			 "first_event_ms", distribution(&result->first_event), "gap_ms",
+			 distribution(&result->gap), "silence_ms", distribution(&result->silence));
+}
+
 static void put_rates(json_t *document, const struct sz_load_report *report)
 {
 	const struct sz_load_result *result = report->result;
@@ -209,6 +233,9 @@ static void put_rates(json_t *document, const struct sz_load_report *report)
 						   : SZ_NAN));
 	json_object_set_new(document, "offered_rps",
 			    sz_json_number((double)result->sent / duration_s));
+	/* Streams are not meant to be completed. */
+	if (are_streams(report))
+		ok = answered = SZ_NAN;
 	json_object_set_new(document, "completed_rps", sz_json_number(answered / duration_s));
 	json_object_set_new(document, "goodput_rps", sz_json_number(ok / duration_s));
 	json_object_set_new(document, "goodput_error_ratio", sz_json_number(result->error_ratio));
@@ -249,8 +276,10 @@ static json_t *shards(const struct sz_load_report *report)
 
 void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out)
 {
-	static const char *const aborted[] =
-		{[SZ_ABORT_NONE] = NULL, [SZ_ABORT_ERRORS] = "errors", [SZ_ABORT_DEAD] = "dead"};
+	static const char *const aborted[] = {[SZ_ABORT_NONE] = NULL,
+					      [SZ_ABORT_ERRORS] = "errors",
+					      [SZ_ABORT_DEAD] = "dead",
+					      [SZ_ABORT_NOT_HTTP] = "not_http"};
 	const struct sz_load_result *result = report->result;
 	json_t *document = json_object();
 	json_object_set_new(document, "schema", json_string("sizeup/load/1"));
@@ -265,8 +294,11 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 	json_object_set_new(document, "counts", counts(result));
 	json_object_set_new(document, "errors", errors(result));
 	json_object_set_new(document, "errors_other", sz_json_count(result->errors_other));
+	json_object_set_new(document, "not_http_sample",
+			    *result->not_http ? json_string(result->not_http) : json_null());
 	json_object_set_new(document, "burst", burst(report));
 	json_object_set_new(document, "open", open_loop(report));
+	json_object_set_new(document, "streams", streams(report));
 	json_object_set_new(document, "latency_ms", distribution(&result->latency[SZ_OUTCOME_OK]));
 	json_object_set_new(document, "ttfb_ms", distribution(&result->ttfb));
 	json_object_set_new(document, "connect_ms", distribution(&result->connect));
@@ -286,6 +318,7 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 			    texts(report->judgement->reasons, report->judgement->count));
 	json_object_set_new(document, "notes",
 			    texts(report->judgement->notes, report->judgement->note_count));
-	json_object_set_new(document, "series", series(&result->series));
+	json_object_set_new(document, "series",
+			    series(&result->series, are_streams(report) ? "events" : "ok"));
 	sz_json_write(document, out);
 }

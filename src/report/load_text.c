@@ -21,6 +21,11 @@ static bool in_bursts(const struct sz_load_report *report)
 	return report->config->arrivals == SZ_ARRIVALS_BURST;
 }
 
+static bool are_streams(const struct sz_load_report *report)
+{
+	return report->config->arrivals == SZ_ARRIVALS_STREAMS;
+}
+
 static void put_label(struct sz_buf *out, const char *label)
 {
 	sz_buf_puts(out, label);
@@ -73,6 +78,14 @@ static void put_counts(struct sz_buf *out, const struct sz_load_result *result)
 			      sz_phase_name(error->phase),
 			      error->errnum ? strerrordesc_np(error->errnum) : "closed");
 	}
+}
+
+static void put_not_http(struct sz_buf *out, const struct sz_load_result *result)
+{
+	if (!*result->not_http)
+		return;
+	put_label(out, "Not HTTP");
+	sz_buf_printf(out, "\"%s\"\n", result->not_http);
 }
 
 static void put_spread(struct sz_buf *out, const char *label, const struct sz_load_spread *spread)
@@ -160,11 +173,31 @@ static void put_open(struct sz_buf *out, const struct sz_load_report *report)
 	sz_buf_printf(out, "%.1f req/s\n", (double)result->outcomes[SZ_OUTCOME_OK] / duration_s);
 }
 
+static void put_streams(struct sz_buf *out, const struct sz_load_report *report)
+{
+	const struct sz_load_result *result = report->result;
+	double duration_s = sz_ns_to_s(result->duration_ns);
+	put_label(out, "Streams");
+	sz_buf_printf(out, "%u clients on %s for %.1f s%s\n", report->config->clients, report->url,
+		      duration_s, result->interrupted ? " (interrupted)" : "");
+	put_label(out, "");
+	sz_buf_printf(out, "%u asked, %llu opened, %llu open at the end, %llu ended early\n",
+		      report->config->clients, (unsigned long long)result->streams_opened,
+		      (unsigned long long)result->outcomes[SZ_OUTCOME_OPEN],
+		      (unsigned long long)result->streams_ended);
+	put_label(out, "Events");
+	sz_buf_printf(out, "%.1f /s, %.1f kB/s\n", (double)result->events / duration_s,
+		      (double)result->stream_bytes / duration_s / 1e3);
+	put_latency(out, "First event", &result->first_event);
+	put_latency(out, "Gaps", &result->gap);
+	put_latency(out, "Silent at end", &result->silence);
+}
+
 static uint64_t failed_of(const struct sz_load_part *part)
 {
 	uint64_t failed = 0;
 	for (int i = 0; i < SZ_OUTCOME_COUNT; i++) {
-		if (i != SZ_OUTCOME_OK && i != SZ_OUTCOME_STALE)
+		if (i != SZ_OUTCOME_OK && i != SZ_OUTCOME_STALE && i != SZ_OUTCOME_OPEN)
 			failed += part->outcomes[i];
 	}
 	return failed;
@@ -224,8 +257,9 @@ static void put_gap(struct sz_buf *out, const struct sz_load_report *report)
 {
 	char text[SZ_UNIT_TEXT];
 	put_label(out, "Longest gap");
-	sz_buf_printf(out, "%s%s without a completion\n", report->is_sum ? "at most " : "",
-		      sz_format_duration(text, (double)report->result->longest_gap_ns));
+	sz_buf_printf(out, "%s%s without a %s\n", report->is_sum ? "at most " : "",
+		      sz_format_duration(text, (double)report->result->longest_gap_ns),
+		      are_streams(report) ? "byte of any" : "completion");
 }
 
 static void put_client(struct sz_buf *out, const struct sz_load_report *report)
@@ -292,10 +326,12 @@ void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out
 		[SZ_ARRIVALS_CLOSED] = put_loop,
 		[SZ_ARRIVALS_BURST] = put_bursts,
 		[SZ_ARRIVALS_OPEN] = put_open,
+		[SZ_ARRIVALS_STREAMS] = put_streams,
 	};
 	heads[report->config->arrivals](out, report);
 	put_shards(out, report);
-	put_latency(out, "Latency", &result->latency[SZ_OUTCOME_OK]);
+	if (!are_streams(report))
+		put_latency(out, "Latency", &result->latency[SZ_OUTCOME_OK]);
 	if (report->config->arrivals == SZ_ARRIVALS_OPEN) {
 		put_latency(out, "  in queue", &result->queue);
 		put_latency(out, "  service", &result->service);
@@ -307,6 +343,7 @@ void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out
 	if (report->config->url.tls)
 		put_latency(out, "TLS", &result->handshake);
 	put_counts(out, result);
+	put_not_http(out, result);
 	put_connections(out, report);
 	if (!in_bursts(report))
 		put_gap(out, report);

@@ -33,4 +33,7 @@ struct sz_load_report {
 void sz_report_load_text(const struct sz_load_report *report, struct sz_buf *out);
 void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out);
 
+/* A title and a line per second; of a load whose config wants seconds. */
+void sz_report_load_csv(const struct sz_load_report *report, struct sz_buf *out);
+
 #endif

@@ -84,6 +84,15 @@ static void play_error(struct sz_play *play, const struct sz_fault_ask *ask)
 	sz_play_text(play, ERROR_500);
 }
 
+static void play_events(struct sz_play *play, const struct sz_fault_ask *ask)
+{
+	sz_play_text(play, OK_HEAD "Content-Type: text/event-stream\r\n\r\n");
+	sz_play_mark(play);
+	sz_play_step(play, SZ_STEP_WAIT, ask->arg[0]);
+	sz_play_text(play, "data: event\n\n");
+	sz_play_repeat(play, SZ_FOREVER);
+}
+
 /* The life of a connection */
 
 static void play_close_after(struct sz_play *play, const struct sz_fault_ask *ask)
@@ -353,6 +362,8 @@ const struct sz_fault sz_faults[] = {
 	{"until-close", .seen = "ok", .then = SZ_STEP_CLOSE,
 	 .help = "HTTP/1.1 without a length, the body ends with the connection",
 	 RAW(OK_HEAD "\r\n" OK_BODY)},
+	{"events", SZ_FAULT_TIME, "100ms", .seen = "timeout", .play = play_events,
+	 .help = "server-sent events without end, one per TIME"},
 	{"until-never", .seen = "timeout", .then = SZ_STEP_HANG,
 	 .help = "the same, but the connection stays open", RAW(OK_HEAD "\r\n" OK_BODY)},
 
@@ -366,13 +377,13 @@ const struct sz_fault sz_faults[] = {
 	 .help = "two responses to one request"},
 
 	/* Bodies */
-	{"truncate", SZ_FAULT_BYTES, "500", 0, BODY_BYTES - 1, .seen = "protocol_error",
+	{"truncate", SZ_FAULT_BYTES, "500", 0, BODY_BYTES - 1, .seen = "truncated",
 	 .play = play_truncate, .help = "close after SIZE of a body of 1000 bytes"},
-	{"truncate-chunk", SZ_FAULT_BYTES, "500", 0, BODY_BYTES - 1, .seen = "protocol_error",
+	{"truncate-chunk", SZ_FAULT_BYTES, "500", 0, BODY_BYTES - 1, .seen = "truncated",
 	 .play = play_truncate_chunk, .help = "close after SIZE of a chunk of 1000 bytes"},
-	{"no-last-chunk", .seen = "protocol_error", .then = SZ_STEP_CLOSE,
+	{"no-last-chunk", .seen = "truncated", .then = SZ_STEP_CLOSE,
 	 .help = "close in place of the last chunk", RAW(CHUNKED "3\r\n" OK_BODY "\r\n")},
-	{"truncate-head", .seen = "protocol_error", .then = SZ_STEP_CLOSE,
+	{"truncate-head", .seen = "truncated", .then = SZ_STEP_CLOSE,
 	 .help = "close within the head", RAW(OK_HEAD "Content-Le")},
 	{"reset-body", SZ_FAULT_BYTES, "500", 1, BODY_BYTES - 1, .seen = "socket_error",
 	 .play = play_reset_body, .help = "reset after SIZE of a body of 1000 bytes"},
@@ -454,18 +465,18 @@ const struct sz_fault sz_faults[] = {
 	 RAW("HTTP/1.1 2x0 OK\r\nContent-Length: 3\r\n\r\n" OK_BODY)},
 
 	/* No HTTP */
-	{"garbage", .seen = "protocol_error", .then = SZ_STEP_CLOSE,
-	 .help = "bytes that are no HTTP", RAW("\x00\xff\xfe\x80garbage\r\n\r\n")},
-	{"http09", .seen = "protocol_error", .then = SZ_STEP_CLOSE, .help = "a body without a head",
+	{"garbage", .seen = "not_http", .then = SZ_STEP_CLOSE, .help = "bytes that are no HTTP",
+	 RAW("\x00\xff\xfe\x80garbage\r\n\r\n")},
+	{"http09", .seen = "not_http", .then = SZ_STEP_CLOSE, .help = "a body without a head",
 	 RAW(OK_BODY)},
-	{"banner", .strikes = SZ_STRIKES_CONNECTIONS, .seen = "protocol_error",
-	 .then = SZ_STEP_HANG, .help = "speak first, as SSH does", RAW("SSH-2.0-OpenSSH_9.2\r\n")},
+	{"banner", .strikes = SZ_STRIKES_CONNECTIONS, .seen = "not_http", .then = SZ_STEP_HANG,
+	 .help = "speak first, as SSH does", RAW("SSH-2.0-OpenSSH_9.2\r\n")},
 	/* Record type alert, TLS 1.0, two bytes: fatal, protocol_version. */
-	{"tls-alert", .seen = "protocol_error", .then = SZ_STEP_CLOSE,
+	{"tls-alert", .seen = "not_http", .then = SZ_STEP_CLOSE,
 	 .help = "a TLS alert, as a TLS port answers plain HTTP",
 	 RAW("\x15\x03\x01\x00\x02\x02\x46")},
 	/* An empty SETTINGS frame: what a server of HTTP/2 says first. */
-	{"http2", .seen = "protocol_error", .then = SZ_STEP_HANG,
+	{"http2", .seen = "not_http", .then = SZ_STEP_HANG,
 	 .help = "an HTTP/2 frame, as a port that knows only HTTP/2",
 	 RAW("\x00\x00\x00\x04\x00\x00\x00\x00\x00")},
 

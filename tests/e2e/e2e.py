@@ -138,6 +138,19 @@ def check(condition, what, *details):
         raise AssertionError("\n".join([what, *map(str, details)]))
 
 
+# What can become of a request that was sent.
+OUTCOMES = ("ok", "http_error", "protocol_error", "socket_error", "timeout", "unfinished", "stale",
+            "truncated", "not_http", "not_retried", "open")
+
+
+def check_conserved(counts, *details):
+    """Every attempt of a load has exactly one outcome."""
+    check(counts["attempts"] == counts["connect_failed"] + counts["sent"], "attempts add up",
+          counts, *details)
+    check(counts["sent"] == sum(counts[name] for name in OUTCOMES), "outcomes add up", counts,
+          *details)
+
+
 def check_nothing_left(ended, port, timeout_s=2):
     check(eventually(lambda: not ended.left_behind(), timeout_s), "no process left",
           ended.left_behind(), ended)

@@ -10,7 +10,6 @@ import time
 
 import e2e
 
-OUTCOMES = ("ok", "http_error", "protocol_error", "socket_error", "timeout", "unfinished", "stale")
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
 
 
@@ -74,11 +73,11 @@ def quantiles_ms(files, name):
 def check_sum(document, files, log=None):
     """The merged document is the sum of the files, and what the server saw."""
     counts = document["counts"]
-    for key in ("attempts", "connect_failed", "sent", "uncounted", *OUTCOMES):
+    for key in ("attempts", "connect_failed", "sent", "uncounted", *e2e.OUTCOMES):
         total = sum(file["counts"][key] for file in files)
         e2e.check(counts[key] == total, f"{key} is the sum", total, document)
     e2e.check(counts["ok"] > 0, "some were answered", document)
-    e2e.check(counts["sent"] == sum(counts[name] for name in OUTCOMES), "conserved", document)
+    e2e.check(counts["sent"] == sum(counts[name] for name in e2e.OUTCOMES), "conserved", document)
     for key, name in (("latency_ms", "ok"), ("ttfb_ms", "ttfb"), ("connect_ms", "connect")):
         for quantile, expected in quantiles_ms(files, name).items():
             told = document[key][quantile]

@@ -121,7 +121,7 @@ static void check_errors(enum sz_phase phase, int errnum, uint64_t count)
 static void play_late_garbage(int fd)
 {
 	if (two_good_answers(fd))
-		script_say(fd, "\x16\x03\x01 garbage");
+		script_say(fd, "\x16\x03\x01 \"garb\\age");
 }
 
 static void garbage_later(void **state)
@@ -129,8 +129,32 @@ static void garbage_later(void **state)
 	(void)state;
 	script_start(play_late_garbage, &config, 1);
 	script_load(&config, 10, 5000, &result);
-	check_every_third(SZ_OUTCOME_PROTOCOL_ERROR);
-	check_errors(SZ_PHASE_WAIT, EPROTO, result.outcomes[SZ_OUTCOME_PROTOCOL_ERROR]);
+	check_every_third(SZ_OUTCOME_NOT_HTTP);
+	check_errors(SZ_PHASE_WAIT, EPROTO, result.outcomes[SZ_OUTCOME_NOT_HTTP]);
+	assert_string_equal(result.not_http, "\\x16\\x03\\x01 \\x22garb\\x5cage");
+	assert_int_equal(result.aborted, SZ_ABORT_NONE);
+}
+
+static void play_other_protocol(int fd)
+{
+	/* The priming and the lead-in, then never again. */
+	if (atomic_load(&script_seen->connections) == 1)
+		two_good_answers(fd);
+	else
+		script_read(fd);
+	script_say(fd, "220 mail.example.org ESMTP\r\n");
+}
+
+static void another_protocol_for_good(void **state)
+{
+	(void)state;
+	script_start(play_other_protocol, &config, 1);
+	script_load(&config, UINT64_MAX, 20000, &result);
+	assert_int_equal(result.aborted, SZ_ABORT_NOT_HTTP);
+	assert_true(result.duration_ns >= SZ_ABORT_NOT_HTTP_NS);
+	assert_true(result.outcomes[SZ_OUTCOME_NOT_HTTP] >= SZ_ABORT_DEAD_COUNT);
+	assert_int_equal(result.sent, result.outcomes[SZ_OUTCOME_NOT_HTTP]);
+	assert_string_equal(result.not_http, "220 mail.example.org ESMTP\\x0d\\x0a");
 }
 
 static void play_truncated(int fd)
@@ -153,8 +177,8 @@ static void truncated(void **state)
 	for (size_t i = 0; i < SZ_ARRAY_LEN(plays); i++) {
 		script_start(plays[i], &config, 1);
 		script_load(&config, 10, 5000, &result);
-		check_every_third(SZ_OUTCOME_PROTOCOL_ERROR);
-		check_errors(SZ_PHASE_BODY, EPROTO, result.outcomes[SZ_OUTCOME_PROTOCOL_ERROR]);
+		check_every_third(SZ_OUTCOME_TRUNCATED);
+		check_errors(SZ_PHASE_BODY, EPROTO, result.outcomes[SZ_OUTCOME_TRUNCATED]);
 		script_stop(NULL);
 	}
 }
@@ -298,6 +322,75 @@ static void stale_is_retried_at_once(void **state)
 	script_load(&config, 20, 5000, &result);
 	check_every_third(SZ_OUTCOME_STALE);
 	assert_int_equal(result.error_count, 0);
+}
+
+/* GET may be sent twice, and so may what its method says; POST may not. */
+static void only_idempotent_requests_are_retried(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *method;
+		enum sz_outcome outcome;
+	} cases[] = {
+		{"PUT", SZ_OUTCOME_STALE},        {"DELETE", SZ_OUTCOME_STALE},
+		{"POST", SZ_OUTCOME_NOT_RETRIED}, {"PATCH", SZ_OUTCOME_NOT_RETRIED},
+		{"BREW", SZ_OUTCOME_NOT_RETRIED},
+	};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
+		const struct sz_requests_config asked = {.method = cases[i].method};
+		struct sz_requests *requests = NULL;
+		char url[64];
+		script_start(play_stale, &config, 1);
+		snprintf(url, sizeof(url), "http://127.0.0.1:%u/", config.url.port);
+		assert_int_equal(sz_requests_new(&asked, &requests, NULL), 0);
+		assert_int_equal(sz_requests_add(requests, url, NULL), 0);
+		config.requests = requests;
+		script_load(&config, 10, 5000, &result);
+		check_every_third(cases[i].outcome);
+		assert_int_equal(result.error_count > 0, cases[i].outcome != SZ_OUTCOME_STALE);
+		script_stop(NULL);
+		sz_requests_free(requests);
+	}
+}
+
+/* Once primed and warmed up: another answer, when nobody asked. */
+static void play_again_unasked(int fd)
+{
+	while (script_read(fd)) {
+		script_answer(fd, HELLO);
+		if (atomic_load(&script_seen->answered) != 2)
+			continue;
+		script_sleep_ms(30);
+		script_say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nunasked");
+	}
+}
+
+/* Holds the loop up, so that bytes wait when the round begins. */
+static void sleep_at_the_start(void *arg, enum sz_edge edge)
+{
+	(void)arg;
+	if (edge == SZ_EDGE_START)
+		script_sleep_ms(100);
+}
+
+static void what_came_before_answers_nothing(void **state)
+{
+	(void)state;
+	script_start(play_again_unasked, &config, 1);
+	config.arrivals = SZ_ARRIVALS_BURST;
+	struct sz_load *load = script_open(&config);
+	const struct sz_load_span span = {.rounds = 1,
+					  .max_ns = SZ_NS_PER_S,
+					  .at_edge = sleep_at_the_start};
+	script_window(load, &span, &result);
+	sz_load_free(load);
+	assert_int_equal(result.outcomes[SZ_OUTCOME_STALE], 1);
+	assert_int_equal(result.outcomes[SZ_OUTCOME_OK], 1);
+	assert_int_equal(result.sent, 2);
+	assert_int_equal(result.body_bytes, 5);
+	assert_int_equal(result.error_count, 0);
+	/* What is stale was not even sent: one in the warm-up, one in the round. */
+	assert_int_equal(atomic_load(&script_seen->requests), result.uncounted + 1);
 }
 
 static void play_second_loss(int fd)
@@ -503,6 +596,7 @@ int main(void)
 		cmocka_unit_test_teardown(not_http, script_stop),
 		cmocka_unit_test_teardown(hung_up_on, script_stop),
 		cmocka_unit_test_teardown(garbage_later, script_stop),
+		cmocka_unit_test_teardown(another_protocol_for_good, script_stop),
 		cmocka_unit_test_teardown(truncated, script_stop),
 		cmocka_unit_test_teardown(more_than_announced, script_stop),
 		cmocka_unit_test_teardown(time_outs, script_stop),
@@ -511,6 +605,8 @@ int main(void)
 		cmocka_unit_test_teardown(close_delimited, script_stop),
 		cmocka_unit_test_teardown(silent_close_after_ten, script_stop),
 		cmocka_unit_test_teardown(stale_is_retried_at_once, script_stop),
+		cmocka_unit_test_teardown(only_idempotent_requests_are_retried, script_stop),
+		cmocka_unit_test_teardown(what_came_before_answers_nothing, script_stop),
 		cmocka_unit_test_teardown(second_loss_is_an_error, script_stop),
 		cmocka_unit_test_teardown(closed_between_windows, script_stop),
 		cmocka_unit_test_teardown(http_errors_are_not_ok, script_stop),

@@ -381,6 +381,23 @@ static void a_lost_connection_loses_each_of_its_requests(void **state)
 	assert_true(result.reconnects >= 1);
 }
 
+static void a_post_is_not_sent_twice(void **state)
+{
+	(void)state;
+	const struct sz_requests_config asked = {.method = "POST"};
+	struct sz_requests *requests = NULL;
+	char url[64];
+	start(play_dies, 5, 5);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u/", config.url.port);
+	assert_int_equal(sz_requests_new(&asked, &requests, NULL), 0);
+	assert_int_equal(sz_requests_add(requests, url, NULL), 0);
+	config.requests = requests;
+	script_load(&config, 10000, 500, &result);
+	sz_requests_free(requests);
+	assert_in_range(result.outcomes[SZ_OUTCOME_NOT_RETRIED], 1, 5);
+	assert_int_equal(result.outcomes[SZ_OUTCOME_STALE], 0);
+}
+
 static void be_annoyed(struct session *session, int32_t stream)
 {
 	if (session->requests <= 10) {
@@ -493,6 +510,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_reset_stream_is_a_protocol_error, stop),
 		cmocka_unit_test_teardown(a_time_out_keeps_the_connection, stop),
 		cmocka_unit_test_teardown(a_lost_connection_loses_each_of_its_requests, stop),
+		cmocka_unit_test_teardown(a_post_is_not_sent_twice, stop),
 		cmocka_unit_test_teardown(a_goaway_with_an_error_is_followed_by_a_new_connection,
 					  stop),
 		cmocka_unit_test_teardown(a_server_that_takes_fewer_streams, stop),

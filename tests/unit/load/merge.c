@@ -36,6 +36,7 @@ static void a_file_keeps_everything(void **state)
 	struct sz_load_result *result = &made->result;
 	result->errors[0] = (struct sz_load_error){SZ_PHASE_BODY, 104, 7};
 	result->error_count = 1;
+	snprintf(result->not_http, sizeof(result->not_http), "\\x15\\x03");
 	made->clock_error_ns = 12345;
 	/* Each counter another one; the rest of the samples accounts for them. */
 	for (size_t i = 0; i < sz_result_counters.count; i++) {
@@ -80,9 +81,13 @@ static void no_member_is_forgotten(void **state)
 	{offsetof(struct sz_load_result, member), sizeof(((struct sz_load_result *)NULL)->member)}
 		/* The run has it as a time of day. */
 		OTHER(began_ns),
+		/* Of one load alone. */
+		OTHER(seconds),
+		OTHER(second_count),
 		/* In lists of their own. */
 		OTHER(errors),
 		OTHER(error_count),
+		OTHER(not_http),
 		OTHER(parts),
 		OTHER(part_count),
 		OTHER(series),
@@ -272,10 +277,14 @@ static void other_versions_are_refused(void **state)
 static void what_is_out_of_range_is_refused(void **state)
 {
 	(void)state;
-	static const char *const members[] =
-		{"version",       "host",           "boot",   "url",    "shard",
-		 "began_unix_ns", "clock_error_ns", "asked",  "rate",   "counts",
-		 "errors",        "histograms",     "series", "rounds", "requests"};
+	static const char *const members[] = {"version",        "host",
+					      "boot",           "url",
+					      "shard",          "began_unix_ns",
+					      "clock_error_ns", "asked",
+					      "rate",           "counts",
+					      "errors",         "histograms",
+					      "series",         "rounds",
+					      "requests",       "not_http_sample"};
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		assert_change_refused(NULL, members[i], NULL, "");
 	assert_change_refused(NULL, "host", json_string("a\x1b[2J"), "host");
@@ -284,8 +293,10 @@ static void what_is_out_of_range_is_refused(void **state)
 	assert_change_refused("asked", "users", json_integer(0), "no load can do");
 	assert_change_refused("asked", "users", json_integer(4), "no load can do");
 	assert_change_refused("asked", "rounds", json_integer(0), "no load can do");
-	assert_change_refused("asked", "arrivals", json_integer(3), "arrivals");
+	assert_change_refused("asked", "arrivals", json_integer(4), "arrivals");
 	assert_change_refused("asked", "tls", json_integer(1), "tls");
+	assert_change_refused(NULL, "not_http_sample", json_string("\x1b[2J"), "not_http_sample");
+	assert_change_refused("counts", "aborted", json_integer(4), "aborted");
 	assert_change_refused("counts", "sent", json_integer(-1), "sent");
 	assert_change_refused("counts", "sent", json_real(5), "sent");
 	assert_change_refused("counts", "body_bytes", json_integer(INT64_MAX), "body_bytes");

@@ -2,6 +2,7 @@
  *
  * Counting, without a network.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +70,7 @@ static void conservation(void **state)
 	(void)state;
 	struct sz_client client = {.load = &closed, .asked_ns = 1, .first_byte_ns = 2};
 	assert_true(sz_load_counts_ok(&result));
-	result.attempts = 9;
+	result.attempts = 2 + SZ_OUTCOME_COUNT;
 	result.connect_failed = 2;
 	result.sent = SZ_OUTCOME_COUNT;
 	for (int i = 0; i < SZ_OUTCOME_COUNT; i++) {
@@ -79,6 +80,21 @@ static void conservation(void **state)
 	assert_true(sz_load_counts_ok(&result));
 	result.attempts++;
 	assert_false(sz_load_counts_ok(&result));
+}
+
+/* Storage is of fixed size, and counts are exact, whatever comes. */
+static void more_than_a_million(void **state)
+{
+	(void)state;
+	enum { MANY = 1500000 };
+	struct sz_client client = {.load = &closed, .asked_ns = 1, .first_byte_ns = 2};
+	for (uint64_t i = 0; i < MANY; i++)
+		sz_tally_outcome(&result, &client, SZ_OUTCOME_OK, 1001 + i % 1001);
+	assert_int_equal(result.outcomes[SZ_OUTCOME_OK], MANY);
+	assert_int_equal(result.latency[SZ_OUTCOME_OK].count, MANY);
+	assert_int_equal(result.ttfb.count, MANY);
+	assert_true(fabs(sz_hist_mean_ns(&result.latency[SZ_OUTCOME_OK]) - 1500) < 1);
+	assert_int_equal(result.latency[SZ_OUTCOME_OK].max_ns, 2000);
 }
 
 static void names(void **state)
@@ -100,6 +116,7 @@ int main(void)
 		cmocka_unit_test_setup(full_error_table_still_counts, reset),
 		cmocka_unit_test_setup(outcomes_have_their_own_histograms, reset),
 		cmocka_unit_test_setup(conservation, reset),
+		cmocka_unit_test_setup(more_than_a_million, reset),
 		cmocka_unit_test_setup(names, reset),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,15 @@ static const struct response_case responses[] = {
 	{CHUNKED "3\r\nabc\r\n0\r\n\r\n", false, DONE, 200, true, 3},
 	{CHUNKED "A\r\n0123456789\r\n1\r\nx\r\n0\r\n\r\n", false, DONE, 200, true, 11},
 	{CHUNKED "2;name=\"a b\"\r\nab\r\n0\r\n\r\n", false, DONE, 200, true, 2},
+	{CHUNKED "3;a=1;b=\"x;y\";c=\"x\\\"y\";d\r\nabc\r\n0;a;b=2\r\n\r\n", false, DONE, 200, true,
+	 3},
+	{CHUNKED "1 ;a\r\nx\r\n0\r\n\r\n", false, BAD, 200, false, 0},
+	{CHUNKED "1; a = 1 ;\tb\r\nx\r\n0\r\n\r\n", false, DONE, 200, true, 1},
+	{CHUNKED "1;a\r\n;\r\n2;;\r\n\r\n\r\n0;\r\nX: ;\r\n\r\n", false, DONE, 200, true, 3},
+	{CHUNKED ";a\r\nx\r\n", false, BAD, 200, false, 0},
+	{CHUNKED "1;a\nx\r\n0\r\n\r\n", false, BAD, 200, false, 0},
+	{CHUNKED "1;a\rx\r\n0\r\n\r\n", false, BAD, 200, false, 0},
+	{CHUNKED "1;a\x01\r\nx\r\n0\r\n\r\n", false, BAD, 200, false, 0},
 	{CHUNKED "1\r\nx\r\n0\r\nDigest: abc\r\nX: y\r\n\r\n", false, DONE, 200, true, 1},
 	/* no body whatever the head says */
 	{OK_HEAD "Content-Length: 500\r\n\r\n", true, DONE, 200, true, 0},
@@ -208,6 +217,36 @@ static void truncated_responses(void **state)
 					 SZ_HTTP1_MORE);
 			assert_int_equal(sz_http1_response_eof(&response), SZ_HTTP1_BAD);
 			assert_non_null(strstr(response.why, "truncated"));
+		}
+	}
+}
+
+/* What speaks there is known with the first bytes, whatever becomes of it. */
+static void http_or_not(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		bool is_http;
+	} cases[] = {
+		{OK_HEAD "Content-Length: x\r\n\r\n", true},
+		{"HTTP/1.1 2x0 OK\r\n\r\n", true},
+		{"HTTP/2.0 200 OK\r\n\r\n", true},
+		{"SSH-2.0-OpenSSH_9.2\r\n", false},
+		{"HTTPS is not spoken here\r\n", false},
+		{"\x15\x03\x01", false},
+		{"<html>", false},
+	};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
+		size_t len = strlen(cases[i].text);
+		for (size_t step = 1; step <= len; step++) {
+			struct sz_http1_response response;
+			size_t total;
+			sz_http1_response_init(&response, false);
+			assert_int_equal(feed_response(&response, cases[i].text, len, step, step,
+						       &total),
+					 SZ_HTTP1_BAD);
+			assert_int_equal(response.is_http, cases[i].is_http);
 		}
 	}
 }
@@ -424,6 +463,7 @@ int main(void)
 		cmocka_unit_test(responses_at_every_boundary),
 		cmocka_unit_test(sought_text_at_every_boundary),
 		cmocka_unit_test(truncated_responses),
+		cmocka_unit_test(http_or_not),
 		cmocka_unit_test(moved_between_feeds),
 		cmocka_unit_test(head_limits),
 		cmocka_unit_test(endless_interim),
