@@ -179,6 +179,9 @@ void sz_load_judge(const struct sz_load_config *config, const struct sz_load_res
 	judge_window(config, result, judgement);
 	judge_failures(result, judgement);
 	judge_concurrency(config, result, judgement);
+	if (config->setup && result->cookies == 0)
+		note(judgement, "the answers to --setup set no cookie: the requests are as without "
+				"it");
 	if (result->rounds_failed)
 		distrust(judgement,
 			 "in %zu of %zu rounds a call failed: how long the slowest takes is only a "

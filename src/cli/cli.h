@@ -45,7 +45,7 @@ int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bo
 /* Which requests a load sends, how they are made, and to where. */
 struct sz_cli_request {
 	const char *method, *body, *bearer_file, *basic_file, *cookie_file, *expect_status;
-	const char *list, *har, *log, *unix_socket, *ca, *cert, *key;
+	const char *list, *har, *log, *setup, *unix_socket, *ca, *cert, *key;
 	struct sz_texts headers;
 	int http; /* enum sz_http */
 	uint64_t streams;
@@ -53,17 +53,17 @@ struct sz_cli_request {
 };
 
 /* Their rows, shared by the tables of commands whose options begin with them. */
-#define SZ_CLI_REQUEST_OPTIONS 19
+#define SZ_CLI_REQUEST_OPTIONS 20
 extern const struct sz_opt sz_cli_request_options[SZ_CLI_REQUEST_OPTIONS];
 
 /* What a load's configuration borrows; starts out zeroed. */
 struct sz_cli_asked {
-	struct sz_requests *requests;
+	struct sz_requests *requests, *setup;
 	struct sz_tls *tls;
 	struct sz_tls *ready_tls; /* for what is asked over HTTP/1.1 in any case */
 };
 
-/* Fill config's url, address, requests and TLS; with a file there may be no URL.
+/* Fill config's url, address, requests, log-in and TLS; with a file there may be no URL.
  * Says on stderr what a file holds that is not asked for. 0 or -1; asked is the caller's
  * to sz_cli_asked_fini() in any case. */
 int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t url_count,

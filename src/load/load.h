@@ -33,6 +33,10 @@
  * open    connects the clients. Paced: the next connection opens after the
  *         previous one's first response (at most 250 ms later), so nobody
  *         starves in the backlog. Burst: all at once, when the window begins.
+ *         With a log-in each client's first request is that instead, paced or all
+ *         at once, within open, which ends when every one of them was answered with
+ *         an expected status; one that is not is an error. Cookies that are set are
+ *         sent with all later requests of the client, whatever its connection.
  * window  counts the attempts *sent* in [t0, t1). The clients keep looping
  *         after t1, uncounted, until every counted attempt is settled, at the
  *         latest by its time-out: stopping the load at t1 would flatter the
@@ -123,6 +127,7 @@ struct sz_load_config {
 	struct sz_addr addr;
 	struct sz_tls *tls;                 /* borrowed; for https */
 	const struct sz_requests *requests; /* borrowed, all to the origin of url; NULL: GET url */
+	const struct sz_requests *setup;    /* borrowed, likewise; one: the log-in. NULL: none */
 	uint64_t seed;                      /* of their order */
 	unsigned clients;                   /* 1 .. SZ_LOAD_CLIENTS_MAX */
 	enum sz_http http;            /* 2: over TLS as agreed on (tls must offer it alone), else
@@ -266,7 +271,7 @@ struct sz_load_result {
 	uint64_t sent;
 	uint64_t outcomes[SZ_OUTCOME_COUNT];
 	uint64_t uncounted;  /* requests sent outside windows since the last window's end:
-			      * priming, warm-up, lead-in, tail */
+			      * log-ins, priming, warm-up, lead-in, tail */
 	uint64_t body_bytes; /* of ok responses */
 	struct sz_load_error errors[SZ_LOAD_ERRORS_MAX];
 	size_t error_count;
@@ -282,6 +287,8 @@ struct sz_load_result {
 	 * The others make up the latency of ok: until a client was free (and
 	 * connected), to the first byte, to the last. */
 	struct sz_hist lateness, queue, service, transfer;
+	uint64_t cookies;         /* that log-ins set, since sz_load_new; of threads those of the
+				   * first */
 	struct sz_hist connect;   /* of every connection opened since sz_load_new */
 	struct sz_hist handshake; /* of TLS, likewise */
 	uint64_t resumed;         /* of those, with the session of an earlier one */

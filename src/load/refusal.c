@@ -77,9 +77,18 @@ static int socket_error(const struct sz_load *load, int errnum, struct sz_err *e
 						    : "look into the service's log");
 }
 
-static bool is_first(const struct sz_load *load, const struct sz_client *client)
+static bool is_decisive(const struct sz_load *load, const struct sz_client *client)
 {
-	return !load->ever_answered && client == &load->clients[0];
+	bool is_first = !load->ever_answered && client == &load->clients[0];
+	return is_first || load->stage == SZ_STAGE_SETUP;
+}
+
+static void end(struct sz_load *load)
+{
+	if (load->stage == SZ_STAGE_SETUP)
+		sz_session_fail(load);
+	else
+		sz_load_fail(load);
 }
 
 void sz_load_note_unconnected(struct sz_load *load, const struct sz_client *client,
@@ -89,13 +98,13 @@ void sz_load_note_unconnected(struct sz_load *load, const struct sz_client *clie
 	load->last_errnum = errnum;
 	/* Out of descriptors is our fault, not the service's. */
 	bool is_ours = errnum == EMFILE || errnum == ENFILE;
-	if (!is_ours && !is_first(load, client))
+	if (!is_ours && !is_decisive(load, client))
 		return;
 	if (why)
 		load->failure = *why;
 	else
 		sz_stream_explain(&load->route, errnum, &load->failure);
-	sz_load_fail(load);
+	end(load);
 }
 
 void sz_load_note_lost(struct sz_load *load, const struct sz_client *client,
@@ -103,7 +112,7 @@ void sz_load_note_lost(struct sz_load *load, const struct sz_client *client,
 {
 	load->last_phase = loss->phase;
 	load->last_errnum = loss->errnum;
-	if (!is_first(load, client))
+	if (!is_decisive(load, client))
 		return;
 	if (loss->why)
 		not_http_error(load, loss->why, &load->failure);
@@ -111,5 +120,5 @@ void sz_load_note_lost(struct sz_load *load, const struct sz_client *client,
 		sz_load_no_answer_error(load, &load->failure);
 	else
 		socket_error(load, loss->errnum, &load->failure);
-	sz_load_fail(load);
+	end(load);
 }

@@ -10,9 +10,15 @@
 
 #include "base/clock.h"
 
+/* The request as it is sent. */
+static const struct sz_request *wire_of(const struct sz_client *client)
+{
+	return client->session ? &client->session->wire : client->request;
+}
+
 static bool is_sent(const struct sz_client *client)
 {
-	const struct sz_request *request = client->request;
+	const struct sz_request *request = wire_of(client);
 	return client->via.http1.sent_bytes == request->head_bytes + request->body_bytes;
 }
 
@@ -85,7 +91,7 @@ static void on_lost(struct sz_client *client, int errnum, uint64_t now_ns)
 
 static ssize_t send_piece(struct sz_client *client)
 {
-	const struct sz_request *request = client->request;
+	const struct sz_request *request = wire_of(client);
 	size_t sent = client->via.http1.sent_bytes;
 	bool joined = sent < request->joined_bytes;
 	ssize_t n = sz_stream_write(&client->conn->stream,
@@ -103,7 +109,7 @@ static ssize_t send_piece(struct sz_client *client)
 static void send_rest(struct sz_client *client)
 {
 	ssize_t n = send_piece(client);
-	if (n > 0 && client->via.http1.sent_bytes == client->request->joined_bytes &&
+	if (n > 0 && client->via.http1.sent_bytes == wire_of(client)->joined_bytes &&
 	    !is_sent(client))
 		n = send_piece(client);
 	if (n < 0 && n != -EAGAIN && n != -EINTR) {
@@ -118,7 +124,11 @@ static void begin(struct sz_client *client)
 	struct sz_http1_response *response = &client->via.http1.response;
 	client->via.http1.sent_bytes = 0;
 	sz_http1_response_init(response, client->request->is_head);
-	if (client->load->config.expected.len)
+	if (client->session)
+		sz_session_write(client);
+	if (sz_session_reply(client))
+		sz_http1_response_keep(response, sz_session_reply(client));
+	else if (client->load->config.expected.len)
 		response->sought = &client->load->config.expected;
 	send_rest(client);
 }

@@ -33,6 +33,7 @@
 
 #include "base/err.h"
 #include "base/match.h"
+#include "net/reply.h"
 
 struct sz_http2;
 struct sz_http2_head;
@@ -73,6 +74,11 @@ struct sz_http2_call {
 	 * text; borrowed. */
 	const struct sz_match *sought;
 	size_t matched; /* as of sz_match_feed() */
+	/* Likewise, by who wants more of the response; cleared. */
+	struct sz_reply *reply;
+	/* Likewise, borrowed until the call ends: "a=1; b=2", sent behind the head as a field
+	 * of its own (RFC 9113, 8.2.3). */
+	const char *cookies;
 	/* own */
 	int32_t stream;
 	size_t head_list_bytes;
@@ -86,9 +92,8 @@ struct sz_http2_call {
 struct sz_http2 *sz_http2_new(void);
 void sz_http2_free(struct sz_http2 *http2); /* NULL is fine; calls under way are forgotten */
 
-/* Ask: *call is overwritten but for `sought`. The body (NULL: none) and head are
- * borrowed until the call ends. 0, or -1 when memory is out or
- * sz_http2_may_ask() is false. */
+/* Ask: *call is overwritten but for `sought`, `reply` and `cookies`. The body (NULL: none) and head
+ * are borrowed until the call ends. 0, or -1 when memory is out or sz_http2_may_ask() is false. */
 int sz_http2_ask(struct sz_http2 *http2, const struct sz_http2_head *head, const char *body,
 		 size_t body_bytes, struct sz_http2_call *call);
 
