@@ -38,8 +38,9 @@ int sz_cli_parse(const struct sz_command *spec, char **argv, void *options,
 /* Write a finished view to stdout. 0 or -1. */
 int sz_cli_print(const struct sz_buf *view, struct sz_err *err);
 
-/* Refuse a target that is neither loopback nor vouched for. 0 or -1. */
-int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bool owned,
+/* Refuse a target that is neither loopback, at all of its addresses, nor vouched for.
+ * 0 or -1. */
+int sz_cli_check_target(const struct sz_url *url, const struct sz_addrs *addrs, bool owned,
 			struct sz_err *err);
 
 /* Which requests a load sends, how they are made, and to where. */
@@ -61,9 +62,10 @@ struct sz_cli_asked {
 	struct sz_requests *requests, *setup;
 	struct sz_tls *tls;
 	struct sz_tls *ready_tls; /* for what is asked over HTTP/1.1 in any case */
+	struct sz_addrs addrs;
 };
 
-/* Fill config's url, address, requests, log-in and TLS; with a file there may be no URL.
+/* Fill config's url, addresses, requests, log-in and TLS; with a file there may be no URL.
  * Says on stderr what a file holds that is not asked for. 0 or -1; asked is the caller's
  * to sz_cli_asked_fini() in any case. */
 int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t url_count,

@@ -220,10 +220,18 @@ static int make_tls_pair(const struct sz_cli_request *options, struct sz_cli_ask
 		       : make_tls(options, SZ_OFFER_HTTP1, &asked->ready_tls, err);
 }
 
-static int find_address(const struct sz_origin *origin, struct sz_addr *addr, struct sz_err *err)
+static int find_addresses(const struct sz_origin *origin, struct sz_addrs *addrs,
+			  struct sz_err *err)
 {
-	return origin->unix_path ? sz_addr_unix(origin->unix_path, addr, err)
-				 : sz_url_resolve(&origin->url, addr, err);
+	*addrs = (struct sz_addrs){.count = 1};
+	if (origin->unix_path)
+		return sz_addr_unix(origin->unix_path, &addrs->list[0], err);
+	if (sz_url_resolve_all(&origin->url, addrs, err) < 0)
+		return -1;
+	if (addrs->left_out)
+		fprintf(stderr, "sizeup: %s has %zu addresses; the first %d are used\n",
+			origin->url.host, addrs->count + addrs->left_out, SZ_ADDRS_MAX);
+	return 0;
 }
 
 int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t url_count,
@@ -234,12 +242,14 @@ int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t u
 	    check_origins(asked->requests, err) < 0)
 		return -1;
 	const struct sz_origin *origin = &asked->requests->origins[0];
-	if (find_address(origin, &config->addr, err) < 0 ||
-	    sz_cli_check_target(&origin->url, &config->addr, options->owned, err) < 0 ||
+	if (find_addresses(origin, &asked->addrs, err) < 0 ||
+	    sz_cli_check_target(&origin->url, &asked->addrs, options->owned, err) < 0 ||
 	    (origin->url.tls && make_tls_pair(options, asked, err) < 0) ||
 	    (options->setup && build_setup(options, &origin->url, &asked->setup, err) < 0))
 		return -1;
 	config->url = origin->url;
+	config->addr = asked->addrs.list[0];
+	config->addrs = &asked->addrs;
 	config->http = (enum sz_http)options->http;
 	config->streams = (unsigned)options->streams;
 	config->requests = asked->requests;

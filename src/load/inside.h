@@ -9,6 +9,7 @@
  *	mix.c      which request is next
  *	client.c   one client: when it sends, what becomes of it, when it tries again
  *	conn.c     one connection, of one client or several
+ *	address.c  where it leads, when there are several addresses
  *	via-http1.c, via-http2.c  a request on a connection, and what comes back
  *	session.c  what a client has of its log-in
  *	refusal.c  why nobody serves there, for people
@@ -115,6 +116,7 @@ struct sz_conn {
 	struct sz_wait wait; /* of the connect and the handshake */
 	struct sz_load *load;
 	struct sz_stream stream;
+	struct sz_load_address *address;
 	struct sz_client *clients; /* its own, side by side */
 	unsigned client_count;
 	unsigned first_to_wake;
@@ -187,7 +189,10 @@ struct sz_load {
 	size_t part_count;
 	unsigned *next_call; /* of each user in the round */
 	struct sz_tls_origin *tls;
-	struct sz_route route;
+	struct sz_route route; /* of the connection that was opened last, or failed */
+	struct sz_load_address addresses[SZ_ADDRS_MAX];
+	size_t address_count;
+	size_t next_address;
 	enum sz_phase last_phase; /* of the last failure */
 	int last_errnum;
 	struct rlimit descriptor_limit; /* as it was before the load raised it */
@@ -270,6 +275,19 @@ void sz_conn_wake(struct sz_conn *conn);
 
 /* Wait for bytes, and for more_events. */
 void sz_conn_watch(struct sz_conn *conn, uint32_t more_events);
+
+/* address.c */
+
+void sz_addresses_init(struct sz_load *load);
+
+/* The connection is about to be opened: where to? The route leads there then. */
+void sz_address_choose(struct sz_conn *conn);
+
+/* No connection came about. True: its address is left out, and another may be tried. */
+bool sz_address_leave_out(struct sz_conn *conn, int errnum);
+
+/* Whether there is no other than the last one left. */
+bool sz_address_is_last(const struct sz_load *load);
 
 /* load.c */
 

@@ -70,7 +70,7 @@ static int check_config(const struct sz_load_config *config, struct sz_err *err)
 
 static int build_route(struct sz_load *load, struct sz_err *err)
 {
-	load->route.addr = load->config.addr;
+	sz_addresses_init(load);
 	if (!load->config.url.tls)
 		return 0;
 	load->tls = sz_tls_origin_new(load->config.tls, load->config.url.host, err);
@@ -359,6 +359,9 @@ static void fill_totals(struct sz_load *load)
 	result->handshake = load->handshake;
 	result->resumed = load->resumed;
 	result->cookies = load->cookies;
+	result->address_count = load->address_count > 1 ? load->address_count : 0;
+	memcpy(result->addresses, load->addresses,
+	       result->address_count * sizeof(result->addresses[0]));
 	result->parts = load->parts;
 	result->part_count = load->part_count;
 	sz_burst_spreads(result, load->sorted_ns);

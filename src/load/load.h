@@ -86,6 +86,11 @@
  * socket or protocol error, waits before it tries again: 10 ms, doubled up to
  * 1 s, until it is answered. Only a lost request that was stale, or a time-out,
  * is followed by a new connection at once.
+ *
+ * Several addresses are used in turn, a connection each; TLS names the host to all
+ * of them. One that takes no connection before the window is left out while there
+ * are others, as any client would (RFC 8305), and the result says so. Once
+ * something counts a connect that fails counts, too, and the next goes elsewhere.
  */
 #ifndef SZ_LOAD_LOAD_H
 #define SZ_LOAD_LOAD_H
@@ -125,7 +130,10 @@ enum sz_late {
 struct sz_load_config {
 	struct sz_url url; /* the service, and what is asked of it unless there are requests */
 	struct sz_addr addr;
-	struct sz_tls *tls;                 /* borrowed; for https */
+	const struct sz_addrs *addrs; /* borrowed; all of the service, of which addr is the first.
+				       * NULL: addr alone */
+	unsigned turn;                /* with which of them the first connection begins */
+	struct sz_tls *tls;           /* borrowed; for https */
 	const struct sz_requests *requests; /* borrowed, all to the origin of url; NULL: GET url */
 	const struct sz_requests *setup;    /* borrowed, likewise; one: the log-in. NULL: none */
 	uint64_t seed;                      /* of their order */
@@ -258,6 +266,14 @@ enum sz_abort {
 #define SZ_ABORT_DEAD_NS UINT64_C(3000000000)
 #define SZ_ABORT_DEAD_COUNT 5
 
+/* One of several addresses; all since sz_load_new. */
+struct sz_load_address {
+	struct sz_addr addr;
+	uint64_t opened; /* connections */
+	uint64_t failed; /* connects that did not come about */
+	int left_out;    /* why, as errno; 0: it is not */
+};
+
 struct sz_load_result {
 	uint64_t began_ns;    /* t0; in bursts when the first round was due */
 	uint64_t duration_ns; /* t1 - t0 */
@@ -313,6 +329,8 @@ struct sz_load_result {
 	uint64_t connections_open_at_end;
 	uint64_t reconnects;    /* since sz_load_new; asked for or because the server closed */
 	uint64_t server_closed; /* of those: the server closed */
+	struct sz_load_address addresses[SZ_ADDRS_MAX];
+	size_t address_count; /* 0 when there is but one */
 
 	uint64_t client_cpu_ns;  /* this thread's CPU time in [t0, t1) */
 	uint64_t busiest_cpu_ns; /* the same, but where several results were added: of the thread

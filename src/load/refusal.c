@@ -29,12 +29,12 @@ int sz_load_no_answer_error(const struct sz_load *load, struct sz_err *err)
 		sz_err_set(err, SZ_MACHINE, load->last_errnum,
 			   "no request of the load was answered by %s; the last one failed in "
 			   "phase %s",
-			   sz_addr_text(&load->config.addr, addr), sz_phase_name(load->last_phase));
+			   sz_addr_text(&load->route.addr, addr), sz_phase_name(load->last_phase));
 		return sz_err_hint(err, "look into the service's log");
 	}
 	sz_err_set(err, SZ_MACHINE, ETIMEDOUT, "no request was answered within %s by %s",
 		   sz_format_duration(timeout, (double)load->config.timeout_ns),
-		   sz_addr_text(&load->config.addr, addr));
+		   sz_addr_text(&load->route.addr, addr));
 	return sz_err_hint(err, "%s",
 			   is_unsure_of_http2(load)
 				   ? instead_of_http2
@@ -59,7 +59,7 @@ static int not_http_error(const struct sz_load *load, const char *why, struct sz
 	sz_autobuf struct sz_buf sample = {0};
 	quote_received(load, &sample);
 	sz_err_set(err, SZ_MACHINE, EPROTO, "%s does not answer in valid %s (%s)%s",
-		   sz_addr_text(&load->config.addr, addr),
+		   sz_addr_text(&load->route.addr, addr),
 		   load->config.http == SZ_HTTP_2 ? "HTTP/2" : "HTTP/1", why, sz_buf_text(&sample));
 	return sz_err_hint(err, "%s",
 			   is_unsure_of_http2(load)
@@ -71,7 +71,7 @@ static int socket_error(const struct sz_load *load, int errnum, struct sz_err *e
 {
 	char addr[64];
 	sz_err_set(err, SZ_MACHINE, errnum, "%s took the first request and did not answer it",
-		   sz_addr_text(&load->config.addr, addr));
+		   sz_addr_text(&load->route.addr, addr));
 	return sz_err_hint(err, "%s",
 			   is_unsure_of_http2(load) ? instead_of_http2
 						    : "look into the service's log");
@@ -91,6 +91,15 @@ static void end(struct sz_load *load)
 		sz_load_fail(load);
 }
 
+/* Of several addresses the last one that was tried, when there is no other left. */
+static void explain(struct sz_load *load, int errnum)
+{
+	sz_stream_explain(&load->route, errnum, &load->failure);
+	if (load->address_count > 1 && sz_address_is_last(load))
+		sz_err_wrap(&load->failure, "none of the %zu addresses of %.200s takes connections",
+			    load->address_count, load->config.url.host);
+}
+
 void sz_load_note_unconnected(struct sz_load *load, const struct sz_client *client,
 			      enum sz_phase phase, int errnum, const struct sz_err *why)
 {
@@ -103,13 +112,14 @@ void sz_load_note_unconnected(struct sz_load *load, const struct sz_client *clie
 	if (why)
 		load->failure = *why;
 	else
-		sz_stream_explain(&load->route, errnum, &load->failure);
+		explain(load, errnum);
 	end(load);
 }
 
 void sz_load_note_lost(struct sz_load *load, const struct sz_client *client,
 		       const struct sz_loss *loss)
 {
+	load->route.addr = client->conn->address->addr;
 	load->last_phase = loss->phase;
 	load->last_errnum = loss->errnum;
 	if (!is_decisive(load, client))
