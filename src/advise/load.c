@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/units.h"
@@ -192,6 +193,24 @@ static void judge_failures(const struct sz_load_result *result, struct sz_load_j
 			 100 * (double)failed / (double)settled);
 }
 
+static void note_left_out(const struct sz_load_result *result, struct sz_load_judgement *judgement)
+{
+	char text[64];
+	size_t count = 0;
+	const struct sz_load_address *first = NULL;
+	for (size_t i = 0; i < result->address_count; i++) {
+		const struct sz_load_address *address = &result->addresses[i];
+		count += address->left_out != 0;
+		if (address->left_out && !first)
+			first = address;
+	}
+	if (first)
+		note(judgement,
+		     "%zu of %zu addresses took no connection and were left out: %s (%s)%s", count,
+		     result->address_count, sz_addr_text(&first->addr, text),
+		     strerrordesc_np(first->left_out), count > 1 ? " and others" : "");
+}
+
 void sz_load_judge(const struct sz_load_config *config, const struct sz_load_result *result,
 		   struct sz_load_judgement *judgement)
 {
@@ -203,6 +222,10 @@ void sz_load_judge(const struct sz_load_config *config, const struct sz_load_res
 	judge_streams(config, result, judgement);
 	judge_failures(result, judgement);
 	judge_concurrency(config, result, judgement);
+	note_left_out(result, judgement);
+	if (config->setup && result->cookies == 0)
+		note(judgement, "the answers to --setup set no cookie: the requests are as without "
+				"it");
 	if (result->rounds_failed)
 		distrust(judgement,
 			 "in %zu of %zu rounds a call failed: how long the slowest takes is only a "

@@ -28,15 +28,19 @@ int sz_cli_parse(const struct sz_command *spec, char **argv, void *options,
 	return sz_cli_print(&help, err) < 0 ? -1 : 1;
 }
 
-int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bool owned,
+int sz_cli_check_target(const struct sz_url *url, const struct sz_addrs *addrs, bool owned,
 			struct sz_err *err)
 {
-	if (owned || sz_addr_is_loopback(addr))
+	char text[64];
+	size_t i = 0;
+	while (i < addrs->count && sz_addr_is_loopback(&addrs->list[i]))
+		i++;
+	if (owned || i == addrs->count)
 		return 0;
 	sz_err_set(err, SZ_USAGE, 0,
-		   "%s is not this machine's loopback: load could hurt somebody "
+		   "%s (%s) is not this machine's loopback: load could hurt somebody "
 		   "else's service",
-		   url->host);
+		   url->host, sz_addr_text(&addrs->list[i], text));
 	return sz_err_hint(err, "if the service is yours to load, add --i-own-this-target");
 }
 

@@ -38,14 +38,15 @@ int sz_cli_parse(const struct sz_command *spec, char **argv, void *options,
 /* Write a finished view to stdout. 0 or -1. */
 int sz_cli_print(const struct sz_buf *view, struct sz_err *err);
 
-/* Refuse a target that is neither loopback nor vouched for. 0 or -1. */
-int sz_cli_check_target(const struct sz_url *url, const struct sz_addr *addr, bool owned,
+/* Refuse a target that is neither loopback, at all of its addresses, nor vouched for.
+ * 0 or -1. */
+int sz_cli_check_target(const struct sz_url *url, const struct sz_addrs *addrs, bool owned,
 			struct sz_err *err);
 
 /* Which requests a load sends, how they are made, and to where. */
 struct sz_cli_request {
 	const char *method, *body, *bearer_file, *basic_file, *cookie_file, *expect_status;
-	const char *list, *har, *log, *unix_socket, *ca, *cert, *key;
+	const char *list, *har, *log, *setup, *unix_socket, *ca, *cert, *key;
 	struct sz_texts headers;
 	int http; /* enum sz_http */
 	uint64_t streams;
@@ -53,17 +54,18 @@ struct sz_cli_request {
 };
 
 /* Their rows, shared by the tables of commands whose options begin with them. */
-#define SZ_CLI_REQUEST_OPTIONS 19
+#define SZ_CLI_REQUEST_OPTIONS 20
 extern const struct sz_opt sz_cli_request_options[SZ_CLI_REQUEST_OPTIONS];
 
 /* What a load's configuration borrows; starts out zeroed. */
 struct sz_cli_asked {
-	struct sz_requests *requests;
+	struct sz_requests *requests, *setup;
 	struct sz_tls *tls;
 	struct sz_tls *ready_tls; /* for what is asked over HTTP/1.1 in any case */
+	struct sz_addrs addrs;
 };
 
-/* Fill config's url, address, requests and TLS; with a file there may be no URL.
+/* Fill config's url, addresses, requests, log-in and TLS; with a file there may be no URL.
  * Says on stderr what a file holds that is not asked for. 0 or -1; asked is the caller's
  * to sz_cli_asked_fini() in any case. */
 int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t url_count,

@@ -3,6 +3,7 @@
  * What a load asks for, and how it gets there: requests, TLS, address.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "cli/cli.h"
@@ -35,6 +36,12 @@ const struct sz_opt sz_cli_request_options[SZ_CLI_REQUEST_OPTIONS] = {
 		 "its requests in order, over as many connections as the browser had; "
 		 "URL "
 		 "is the service to send them to"},
+	{"setup", SZ_OPT_TEXT, AT(setup), .arg = "PATH",
+	 .help = "file with a request that each client sends once, before the load, to log in: "
+		 "POST /login on the first line, headers (-H is not for it), an empty line, the "
+		 "body; it must be answered 2xx or 3xx. The cookies that this answer sets, and "
+		 "none later, go with the client's requests; Path, Max-Age and such are not "
+		 "looked at"},
 	{"keep-secrets", SZ_OPT_FLAG, AT(keep_secrets),
 	 .help = "send the cookies and tokens of --har, too"},
 	{"http", SZ_OPT_CHOICE, AT(http), .choices = http_choices, .fallback = "1",
@@ -71,6 +78,13 @@ static int add_urls(struct sz_requests *requests, char *const *urls, size_t coun
 	return 0;
 }
 
+static void tell_exposed(const struct sz_requests *requests)
+{
+	if (requests->exposed_file)
+		fprintf(stderr, "sizeup: everybody may read the secrets in %s: chmod 600 it\n",
+			requests->exposed_file);
+}
+
 /* What a file holds and the load does not ask for. */
 static void tell_left_out(const struct sz_requests *requests)
 {
@@ -88,9 +102,7 @@ static void tell_left_out(const struct sz_requests *requests)
 			"sizeup: left out %llu cookies and other secret headers; --keep-secrets "
 			"sends them\n",
 			(unsigned long long)requests->secrets_dropped);
-	if (requests->exposed_file)
-		fprintf(stderr, "sizeup: everybody may read the secrets in %s: chmod 600 it\n",
-			requests->exposed_file);
+	tell_exposed(requests);
 }
 
 static int build(const struct sz_cli_request *options, char *const *urls, size_t url_count,
@@ -124,6 +136,38 @@ static int build(const struct sz_cli_request *options, char *const *urls, size_t
 			return -1;
 	}
 	return is_base ? 0 : add_urls(*requests, urls, url_count, err);
+}
+
+static int log_in_elsewhere(const struct sz_requests *setup, const struct sz_url *url,
+			    struct sz_err *err)
+{
+	char there[272], here[272];
+	sz_err_set(err, SZ_USAGE, 0, "--setup asks %s, and the load %s",
+		   sz_url_host_header(&setup->origins[0].url, there),
+		   sz_url_host_header(url, here));
+	return sz_err_hint(err, "write a path alone: POST /login");
+}
+
+/* The log-in, at the service that is loaded. */
+static int build_setup(const struct sz_cli_request *options, const struct sz_url *url,
+		       struct sz_requests **setup, struct sz_err *err)
+{
+	char base[300], host[272];
+	snprintf(base, sizeof(base), "%s://%s", url->tls ? "https" : "http",
+		 sz_url_host_header(url, host));
+	const struct sz_requests_config config = {
+		.base = base,
+		.is_http10 = options->http == SZ_HTTP_1_0,
+	};
+	if (sz_requests_new(&config, setup, err) < 0 ||
+	    sz_requests_read_file(*setup, sz_requests_read_message, options->setup, err) < 0)
+		return sz_err_wrap(err, "--setup");
+	const struct sz_url *there = &(*setup)->origins[0].url;
+	if (there->tls != url->tls || there->port != url->port ||
+	    strcmp(there->host, url->host) != 0)
+		return log_in_elsewhere(*setup, url, err);
+	tell_exposed(*setup);
+	return 0;
 }
 
 static int check_files(const struct sz_cli_request *options, size_t url_count, struct sz_err *err)
@@ -176,10 +220,18 @@ static int make_tls_pair(const struct sz_cli_request *options, struct sz_cli_ask
 		       : make_tls(options, SZ_OFFER_HTTP1, &asked->ready_tls, err);
 }
 
-static int find_address(const struct sz_origin *origin, struct sz_addr *addr, struct sz_err *err)
+static int find_addresses(const struct sz_origin *origin, struct sz_addrs *addrs,
+			  struct sz_err *err)
 {
-	return origin->unix_path ? sz_addr_unix(origin->unix_path, addr, err)
-				 : sz_url_resolve(&origin->url, addr, err);
+	*addrs = (struct sz_addrs){.count = 1};
+	if (origin->unix_path)
+		return sz_addr_unix(origin->unix_path, &addrs->list[0], err);
+	if (sz_url_resolve_all(&origin->url, addrs, err) < 0)
+		return -1;
+	if (addrs->left_out)
+		fprintf(stderr, "sizeup: %s has %zu addresses; the first %d are used\n",
+			origin->url.host, addrs->count + addrs->left_out, SZ_ADDRS_MAX);
+	return 0;
 }
 
 int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t url_count,
@@ -190,14 +242,18 @@ int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t u
 	    check_origins(asked->requests, err) < 0)
 		return -1;
 	const struct sz_origin *origin = &asked->requests->origins[0];
-	if (find_address(origin, &config->addr, err) < 0 ||
-	    sz_cli_check_target(&origin->url, &config->addr, options->owned, err) < 0 ||
-	    (origin->url.tls && make_tls_pair(options, asked, err) < 0))
+	if (find_addresses(origin, &asked->addrs, err) < 0 ||
+	    sz_cli_check_target(&origin->url, &asked->addrs, options->owned, err) < 0 ||
+	    (origin->url.tls && make_tls_pair(options, asked, err) < 0) ||
+	    (options->setup && build_setup(options, &origin->url, &asked->setup, err) < 0))
 		return -1;
 	config->url = origin->url;
+	config->addr = asked->addrs.list[0];
+	config->addrs = &asked->addrs;
 	config->http = (enum sz_http)options->http;
 	config->streams = (unsigned)options->streams;
 	config->requests = asked->requests;
+	config->setup = asked->setup;
 	config->tls = asked->tls;
 	tell_left_out(asked->requests);
 	return 0;
@@ -240,6 +296,7 @@ int sz_cli_fill_users(uint64_t connections, uint64_t users, struct sz_load_confi
 void sz_cli_asked_fini(struct sz_cli_asked *asked)
 {
 	sz_requests_free(asked->requests);
+	sz_requests_free(asked->setup);
 	sz_tls_free(asked->tls);
 	sz_tls_free(asked->ready_tls);
 }

@@ -160,6 +160,17 @@ static int check_request(const struct sz_cli_request *request, struct sz_err *er
 				"--unix-socket");
 }
 
+/* Workers of one machine are behind each of its addresses. */
+static void use_one_address(struct sz_sweep_config *config)
+{
+	char text[64];
+	if (config->load.addrs->count > 1)
+		fprintf(stderr, "sizeup: %s has %zu addresses; the sweep uses %s\n",
+			config->load.url.host, config->load.addrs->count,
+			sz_addr_text(&config->load.addr, text));
+	config->load.addrs = NULL;
+}
+
 /* What is asked of the service, now that it has a host and a port. */
 static int fill_requests(const struct sz_cli_service *service, struct sz_sweep_config *config,
 			 struct sz_err *err)
@@ -176,6 +187,7 @@ static int fill_requests(const struct sz_cli_service *service, struct sz_sweep_c
 		return -1;
 	config->load.url = url;
 	config->ready_tls = service->asked->ready_tls;
+	use_one_address(config);
 	return 0;
 }
 

@@ -48,7 +48,8 @@ static void on_retry(struct sz_timer *timer, uint64_t now_ns)
 static bool thinks(const struct sz_load *load)
 {
 	return load->config.think_ns && load->config.arrivals == SZ_ARRIVALS_CLOSED &&
-	       load->stage != SZ_STAGE_PRIMING && load->stage != SZ_STAGE_DRAINING;
+	       load->stage != SZ_STAGE_PRIMING && load->stage != SZ_STAGE_SETUP &&
+	       load->stage != SZ_STAGE_DRAINING;
 }
 
 static uint64_t think_time_ns(struct sz_load *load)
@@ -124,7 +125,8 @@ static bool is_as_expected(struct sz_client *client, const struct sz_answer *ans
 
 void sz_client_complete(struct sz_client *client, const struct sz_answer *answer, uint64_t now_ns)
 {
-	bool ok = is_as_expected(client, answer);
+	bool ok = client->load->stage == SZ_STAGE_SETUP ? sz_session_take(client, answer->status)
+							: is_as_expected(client, answer);
 	client->conn->answers++;
 	client->failures = 0;
 	client->body_bytes = answer->body_bytes;
@@ -191,6 +193,8 @@ static void send_request(struct sz_client *client)
 {
 	struct sz_load *load = client->load;
 	struct sz_conn *conn = client->conn;
+	if (load->stage == SZ_STAGE_SETUP && !sz_session_ask(client))
+		return;
 	client->state = SZ_CLIENT_BUSY;
 	client->is_due = false;
 	client->is_retry = client->again;
@@ -217,7 +221,7 @@ static void send_request(struct sz_client *client)
 static bool may_send(const struct sz_client *client)
 {
 	enum sz_load_stage stage = client->load->stage;
-	if (stage == SZ_STAGE_PRIMING)
+	if (stage == SZ_STAGE_PRIMING || stage == SZ_STAGE_SETUP)
 		return !client->answered;
 	if (stage == SZ_STAGE_ROUND || stage == SZ_STAGE_STREAMS || client->load->open.is_running)
 		return client->is_due;

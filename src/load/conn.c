@@ -73,14 +73,20 @@ void sz_conn_release(struct sz_conn *conn)
 /* why: the words for it, if there are better ones than those of errnum. */
 static void fail(struct sz_conn *conn, int errnum, const struct sz_err *why, uint64_t now_ns)
 {
+	struct sz_load *load = conn->load;
 	enum sz_phase phase = conn->state == SZ_CONN_SECURING ? SZ_PHASE_TLS : SZ_PHASE_CONNECT;
 	if (conn->state != SZ_CONN_DOWN)
 		sz_conn_hang_up(conn);
+	if (phase == SZ_PHASE_CONNECT && sz_address_leave_out(conn, errnum)) {
+		sz_conn_open(conn);
+		return;
+	}
+	load->route.addr = conn->address->addr;
 	for (unsigned i = 0; i < conn->client_count; i++) {
 		if (conn->clients[i].state == SZ_CLIENT_WAITING)
 			sz_client_unconnected(&conn->clients[i], phase, errnum, why, now_ns);
 	}
-	sz_load_check_stage(conn->load, now_ns);
+	sz_load_check_stage(load, now_ns);
 }
 
 static void count(struct sz_conn *conn)
@@ -88,6 +94,7 @@ static void count(struct sz_conn *conn)
 	struct sz_load *load = conn->load;
 	load->opened++;
 	load->open_now++;
+	conn->address->opened++;
 	if (conn->was_open) {
 		load->reconnects++;
 		load->server_closed += conn->peer_closed;
@@ -160,6 +167,7 @@ void sz_conn_open(struct sz_conn *conn)
 {
 	struct sz_load *load = conn->load;
 	uint64_t now_ns = sz_now_ns();
+	sz_address_choose(conn);
 	int status = sz_stream_open(&conn->stream, &load->route);
 	if (status < 0) {
 		fail(conn, -status, NULL, now_ns);

@@ -10,7 +10,9 @@
  *	mix.c      which request is next
  *	client.c   one client: when it sends, what becomes of it, when it tries again
  *	conn.c     one connection, of one client or several
+ *	address.c  where it leads, when there are several addresses
  *	via-http1.c, via-http2.c  a request on a connection, and what comes back
+ *	session.c  what a client has of its log-in
  *	refusal.c  why nobody serves there, for people
  *	tally.c    what happened to the attempts that count
  *	abort.c    when to go on makes no sense
@@ -19,7 +21,8 @@
  *
  * A load goes through stages, each run by one sz_loop_run():
  *
- *	open    priming (one per client, when paced), lead-in, draining
+ *	open    setup (a log-in per client, when there is one) or else priming (a request
+ *	        per client, when paced)
  *	window  lead-in, counting, tail, draining
  *
  * Of streams the window alone has stages: opening (one per client, when paced),
@@ -51,6 +54,7 @@ enum sz_load_stage {
 	SZ_STAGE_STREAMS,  /* likewise; until `primed` has its stream or has failed, or, when
 			    * that is NULL, all have */
 	SZ_STAGE_DRAINING, /* nobody sends */
+	SZ_STAGE_SETUP,    /* a client logs in */
 	SZ_STAGE_COUNT,
 };
 
@@ -68,11 +72,21 @@ enum sz_client_state {
 	SZ_CLIENT_BUSY,    /* one request in flight */
 };
 
+/* Of a load with a log-in. */
+struct sz_session {
+	struct sz_reply *reply; /* to the log-in, while there is none yet; else NULL */
+	char *cookies;          /* "a=1; b=2"; NULL: none */
+	/* HTTP/1: the client's request as it is sent, and room for its head. */
+	struct sz_request wire;
+	char *head;
+};
+
 struct sz_client {
 	struct sz_wait wait; /* of the request */
 	struct sz_timer retry;
 	struct sz_load *load;
 	struct sz_conn *conn;
+	struct sz_session *session; /* NULL: there is no log-in */
 	enum sz_client_state state;
 	bool answered; /* since the stage that reset it */
 	bool is_due;   /* in a round or an open loop: has a request to send */
@@ -114,6 +128,7 @@ struct sz_conn {
 	struct sz_wait wait; /* of the connect and the handshake */
 	struct sz_load *load;
 	struct sz_stream stream;
+	struct sz_load_address *address;
 	struct sz_client *clients; /* its own, side by side */
 	unsigned client_count;
 	unsigned first_to_wake;
@@ -177,6 +192,9 @@ struct sz_load {
 	const struct sz_requests *requests;
 	struct sz_requests *own_requests; /* when the config brings none */
 	struct sz_http2_head **heads;     /* of each request, for HTTP/2 */
+	struct sz_http2_head *setup_head; /* likewise */
+	struct sz_session *sessions;      /* of each client, when there is a log-in */
+	size_t longest_joined_bytes;      /* of the requests, likewise */
 	double *weights;                  /* cumulative, when there are several */
 	uint64_t random;                  /* state of */
 	size_t *part_of;                  /* of each request, when there are several */
@@ -186,7 +204,10 @@ struct sz_load {
 	size_t second_count, second_cap;
 	unsigned *next_call; /* of each user in the round */
 	struct sz_tls_origin *tls;
-	struct sz_route route;
+	struct sz_route route; /* of the connection that was opened last, or failed */
+	struct sz_load_address addresses[SZ_ADDRS_MAX];
+	size_t address_count;
+	size_t next_address;
 	enum sz_phase last_phase; /* of the last failure */
 	int last_errnum;
 	struct rlimit descriptor_limit; /* as it was before the load raised it */
@@ -209,7 +230,7 @@ struct sz_load {
 	struct sz_wait *newest;
 	struct sz_timer timeout_timer;
 
-	struct sz_client *primed; /* whom the priming stage waits for */
+	struct sz_client *primed; /* whom pacing waits for */
 	unsigned answered;        /* clients with ->answered */
 	bool ever_answered;
 	bool speaks_http2; /* the service; it has shown that */
@@ -239,6 +260,7 @@ struct sz_load {
 
 	/* Since sz_load_new, but for uncounted. */
 	uint64_t uncounted; /* since the last window's end */
+	uint64_t cookies;
 	uint64_t opened;
 	uint64_t open_now;
 	uint64_t reconnects;
@@ -270,6 +292,19 @@ void sz_conn_wake(struct sz_conn *conn);
 
 /* Wait for bytes, and for more_events. */
 void sz_conn_watch(struct sz_conn *conn, uint32_t more_events);
+
+/* address.c */
+
+void sz_addresses_init(struct sz_load *load);
+
+/* The connection is about to be opened: where to? The route leads there then. */
+void sz_address_choose(struct sz_conn *conn);
+
+/* No connection came about. True: its address is left out, and another may be tried. */
+bool sz_address_leave_out(struct sz_conn *conn, int errnum);
+
+/* Whether there is no other than the last one left. */
+bool sz_address_is_last(const struct sz_load *load);
 
 /* load.c */
 
@@ -361,6 +396,29 @@ bool sz_abort_check(struct sz_load *load, uint64_t now_ns);
 /* An idle machine may wake that late. */
 #define SZ_LOAD_WAKE_NS UINT64_C(20000000)
 
+/* session.c */
+
+/* What is kept of the answer when the request in flight is a log-in; else NULL. */
+static inline struct sz_reply *sz_session_reply(const struct sz_client *client)
+{
+	return client->session ? client->session->reply : NULL;
+}
+
+int sz_sessions_init(struct sz_load *load, struct sz_err *err);
+void sz_sessions_free(struct sz_load *load);
+
+/* The client is about to log in. False: it cannot, and the load has failed. */
+bool sz_session_ask(struct sz_client *client);
+
+/* Its log-in was answered. False: not well, and the load has failed. */
+bool sz_session_take(struct sz_client *client, int status);
+
+/* load->failure says why a log-in got no answer: the load has failed. */
+void sz_session_fail(struct sz_load *load);
+
+/* HTTP/1: the client's request is to be sent; fill its wire. */
+void sz_session_write(struct sz_client *client);
+
 /* burst.c */
 
 /* Whole rounds, uncounted, until least_ns have passed. */
@@ -416,7 +474,7 @@ static inline bool sz_load_is_open(const struct sz_load *load)
 /* refusal.c */
 
 /* A client got nowhere. The very first failure is the answer to "does anyone
- * serve there?" and ends sz_load_open(). */
+ * serve there?" and ends sz_load_open(); so does any while clients log in. */
 
 /* No connection came about; why: as it was put into words, or NULL. */
 void sz_load_note_unconnected(struct sz_load *load, const struct sz_client *client,

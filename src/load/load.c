@@ -59,6 +59,8 @@ static int check_config(const struct sz_load_config *config, struct sz_err *err)
 			   "at a time");
 		return sz_err_hint(err, "give --http 2, too, or leave --streams out");
 	}
+	if (config->setup && config->setup->count != 1)
+		return sz_err_set(err, SZ_USAGE, 0, "a log-in is one request");
 	if (config->timeout_ns == 0) {
 		sz_err_set(err, SZ_USAGE, 0, "a time-out of 0 leaves no time to answer");
 		return sz_err_hint(err, "allow each request some seconds");
@@ -68,7 +70,7 @@ static int check_config(const struct sz_load_config *config, struct sz_err *err)
 
 static int build_route(struct sz_load *load, struct sz_err *err)
 {
-	load->route.addr = load->config.addr;
+	sz_addresses_init(load);
 	if (!load->config.url.tls)
 		return 0;
 	load->tls = sz_tls_origin_new(load->config.tls, load->config.url.host, err);
@@ -113,7 +115,8 @@ int sz_load_new(const struct sz_load_config *config, struct sz_load **load, stru
 	}
 	if (sz_load_init_stages(made, err) < 0 || sz_load_init_mix(made, err) < 0 ||
 	    sz_load_init_heads(made, err) < 0 || sz_burst_init(made, err) < 0 ||
-	    build_route(made, err) < 0 || build_clients(made, err) < 0) {
+	    build_route(made, err) < 0 || build_clients(made, err) < 0 ||
+	    sz_sessions_init(made, err) < 0) {
 		sz_load_free(made);
 		return -1;
 	}
@@ -137,6 +140,7 @@ void sz_load_free(struct sz_load *load)
 	sz_loop_free(load->loop);
 	sz_tls_origin_free(load->tls);
 	sz_load_free_heads(load);
+	sz_sessions_free(load);
 	sz_requests_free(load->own_requests);
 	free(load->clients);
 	free(load->conns);
@@ -152,11 +156,11 @@ void sz_load_free(struct sz_load *load)
 
 /* Opening */
 
-static int prime(struct sz_load *load, struct sz_err *err)
+static int pace(struct sz_load *load, enum sz_load_stage stage, struct sz_err *err)
 {
 	for (unsigned i = 0; i < load->config.clients && !load->interrupted; i++) {
 		load->primed = &load->clients[i];
-		sz_load_begin_stage(load, SZ_STAGE_PRIMING, 0, sz_now_ns() + PACE_MOST_NS);
+		sz_load_begin_stage(load, stage, 0, sz_now_ns() + PACE_MOST_NS);
 		sz_client_go(load->primed);
 		if (sz_load_run_stage(load, err) < 0)
 			return -1;
@@ -191,6 +195,29 @@ static int warm_up_bursts(struct sz_load *load, struct sz_err *err)
 	if (sz_burst_warm_up(load, load->config.warmup_ns, err) < 0)
 		return -1;
 	return load->answered || load->interrupted ? 0 : sz_load_no_answer_error(load, err);
+}
+
+/* Whoever was not answered in time while that was paced is waited for. */
+static int set_up(struct sz_load *load, struct sz_err *err)
+{
+	bool is_paced = load->config.connect == SZ_CONNECT_PACED;
+	if (is_paced && pace(load, SZ_STAGE_SETUP, err) < 0)
+		return -1;
+	if (interrupted(load))
+		return 0;
+	load->primed = NULL;
+	sz_load_begin_stage(load, SZ_STAGE_SETUP, 0, UINT64_MAX);
+	for (unsigned i = 0; i < load->config.clients; i++)
+		sz_client_go(&load->clients[i]);
+	return sz_load_run_stage(load, err);
+}
+
+static int introduce(struct sz_load *load, struct sz_err *err)
+{
+	if (load->config.setup)
+		return set_up(load, err);
+	bool primes = load->config.connect == SZ_CONNECT_PACED && !sz_load_is_streams(load);
+	return primes ? pace(load, SZ_STAGE_PRIMING, err) : 0;
 }
 
 static uint64_t later_ns(uint64_t a_ns, uint64_t b_ns)
@@ -254,8 +281,7 @@ static int drain(struct sz_load *load, struct sz_err *err)
 
 int sz_load_open(struct sz_load *load, struct sz_err *err)
 {
-	bool primes = load->config.connect == SZ_CONNECT_PACED && !sz_load_is_streams(load);
-	if (primes && prime(load, err) < 0)
+	if (introduce(load, err) < 0)
 		return -1;
 	if (in_bursts(load) && (warm_up_bursts(load, err) < 0 || drain(load, err) < 0))
 		return -1;
@@ -342,6 +368,10 @@ static void fill_totals(struct sz_load *load)
 	result->connect = load->connect;
 	result->handshake = load->handshake;
 	result->resumed = load->resumed;
+	result->cookies = load->cookies;
+	result->address_count = load->address_count > 1 ? load->address_count : 0;
+	memcpy(result->addresses, load->addresses,
+	       result->address_count * sizeof(result->addresses[0]));
 	result->parts = load->parts;
 	result->part_count = load->part_count;
 	sz_burst_spreads(result, load->sorted_ns);

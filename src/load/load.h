@@ -33,6 +33,10 @@
  * open    connects the clients. Paced: the next connection opens after the
  *         previous one's first response (at most 250 ms later), so nobody
  *         starves in the backlog. Burst: all at once, when the window begins.
+ *         With a log-in each client's first request is that instead, paced or all
+ *         at once, within open, which ends when every one of them was answered with
+ *         an expected status; one that is not is an error. Cookies that are set are
+ *         sent with all later requests of the client, whatever its connection.
  * window  counts the attempts *sent* in [t0, t1). The clients keep looping
  *         after t1, uncounted, until every counted attempt is settled, at the
  *         latest by its time-out: stopping the load at t1 would flatter the
@@ -92,6 +96,11 @@
  * socket or protocol error, waits before it tries again: 10 ms, doubled up to
  * 1 s, until it is answered. Only a lost request that was stale, or a time-out,
  * is followed by a new connection at once.
+ *
+ * Several addresses are used in turn, a connection each; TLS names the host to all
+ * of them. One that takes no connection before the window is left out while there
+ * are others, as any client would (RFC 8305), and the result says so. Once
+ * something counts a connect that fails counts, too, and the next goes elsewhere.
  */
 #ifndef SZ_LOAD_LOAD_H
 #define SZ_LOAD_LOAD_H
@@ -136,8 +145,12 @@ enum sz_late {
 struct sz_load_config {
 	struct sz_url url; /* the service, and what is asked of it unless there are requests */
 	struct sz_addr addr;
-	struct sz_tls *tls;                 /* borrowed; for https */
+	const struct sz_addrs *addrs; /* borrowed; all of the service, of which addr is the first.
+				       * NULL: addr alone */
+	unsigned turn;                /* with which of them the first connection begins */
+	struct sz_tls *tls;           /* borrowed; for https */
 	const struct sz_requests *requests; /* borrowed, all to the origin of url; NULL: GET url */
+	const struct sz_requests *setup;    /* borrowed, likewise; one: the log-in. NULL: none */
 	uint64_t seed;                      /* of their order */
 	unsigned clients;                   /* 1 .. SZ_LOAD_CLIENTS_MAX */
 	enum sz_http http;            /* 2: over TLS as agreed on (tls must offer it alone), else
@@ -288,6 +301,14 @@ enum sz_abort {
 #define SZ_LOAD_SAMPLE_BYTES 64
 #define SZ_LOAD_SAMPLE_TEXT (4 * SZ_LOAD_SAMPLE_BYTES + 1)
 
+/* One of several addresses; all since sz_load_new. */
+struct sz_load_address {
+	struct sz_addr addr;
+	uint64_t opened; /* connections */
+	uint64_t failed; /* connects that did not come about */
+	int left_out;    /* why, as errno; 0: it is not */
+};
+
 struct sz_load_result {
 	uint64_t began_ns;    /* t0; in bursts when the first round was due */
 	uint64_t duration_ns; /* t1 - t0 */
@@ -301,7 +322,7 @@ struct sz_load_result {
 	uint64_t sent;
 	uint64_t outcomes[SZ_OUTCOME_COUNT];
 	uint64_t uncounted;  /* requests sent outside windows since the last window's end:
-			      * priming, warm-up, lead-in, tail */
+			      * log-ins, priming, warm-up, lead-in, tail */
 	uint64_t body_bytes; /* of ok responses */
 	struct sz_load_error errors[SZ_LOAD_ERRORS_MAX];
 	size_t error_count;
@@ -327,6 +348,8 @@ struct sz_load_result {
 	 * The others make up the latency of ok: until a client was free (and
 	 * connected), to the first byte, to the last. */
 	struct sz_hist lateness, queue, service, transfer;
+	uint64_t cookies;         /* that log-ins set, since sz_load_new; of threads those of the
+				   * first */
 	struct sz_hist connect;   /* of every connection opened since sz_load_new */
 	struct sz_hist handshake; /* of TLS, likewise */
 	uint64_t resumed;         /* of those, with the session of an earlier one */
@@ -356,6 +379,8 @@ struct sz_load_result {
 	uint64_t connections_open_at_end;
 	uint64_t reconnects;    /* since sz_load_new; asked for or because the server closed */
 	uint64_t server_closed; /* of those: the server closed */
+	struct sz_load_address addresses[SZ_ADDRS_MAX];
+	size_t address_count; /* 0 when there is but one */
 
 	uint64_t client_cpu_ns;  /* this thread's CPU time in [t0, t1) */
 	uint64_t busiest_cpu_ns; /* the same, but where several results were added: of the thread

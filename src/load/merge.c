@@ -153,6 +153,15 @@ static void add_part(struct sz_load_part *into, const struct sz_load_part *from)
 	sz_hist_merge(&into->latency, &from->latency);
 }
 
+/* Of threads, which have the same addresses; no file tells of them. */
+static void add_address(struct sz_load_address *into, const struct sz_load_address *from)
+{
+	into->opened += from->opened;
+	into->failed += from->failed;
+	if (!into->left_out)
+		into->left_out = from->left_out;
+}
+
 static void add_result(struct sz_load_result *into, struct sz_load_result *from)
 {
 	for (size_t i = 0; i < sz_result_counters.count; i++) {
@@ -172,6 +181,8 @@ static void add_result(struct sz_load_result *into, struct sz_load_result *from)
 	for (size_t i = 0; i < into->round_count; i++)
 		add_round(&into->rounds[i], &from->rounds[i]);
 	sz_series_add(&into->series, &from->series);
+	for (size_t i = 0; i < into->address_count; i++)
+		add_address(&into->addresses[i], &from->addresses[i]);
 }
 
 static void add_run(struct sz_shard_run *into, struct sz_shard_run *from)

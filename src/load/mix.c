@@ -89,6 +89,10 @@ const struct sz_request *sz_load_request(const struct sz_load *load, size_t numb
 const struct sz_request *sz_load_next_request(struct sz_client *client)
 {
 	struct sz_load *load = client->load;
+	if (load->stage == SZ_STAGE_SETUP) {
+		client->again = false;
+		return load->config.setup->items;
+	}
 	bool is_chosen = client->again || load->stage == SZ_STAGE_ROUND ||
 			 (load->open.is_running && load->config.replay_speed > 0);
 	client->again = false;

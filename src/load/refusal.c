@@ -27,12 +27,12 @@ int sz_load_no_answer_error(const struct sz_load *load, struct sz_err *err)
 		sz_err_set(err, SZ_MACHINE, load->last_errnum,
 			   "no request of the load was answered by %s; the last one failed in "
 			   "phase %s",
-			   sz_addr_text(&load->config.addr, addr), sz_phase_name(load->last_phase));
+			   sz_addr_text(&load->route.addr, addr), sz_phase_name(load->last_phase));
 		return sz_err_hint(err, "look into the service's log");
 	}
 	sz_err_set(err, SZ_MACHINE, ETIMEDOUT, "no request was answered within %s by %s",
 		   sz_format_duration(timeout, (double)load->config.timeout_ns),
-		   sz_addr_text(&load->config.addr, addr));
+		   sz_addr_text(&load->route.addr, addr));
 	return sz_err_hint(err, "%s",
 			   is_unsure_of_http2(load)
 				   ? instead_of_http2
@@ -56,7 +56,7 @@ static int not_http_error(const struct sz_load *load, const char *why, struct sz
 	char sample[SZ_LOAD_SAMPLE_TEXT];
 	sz_load_quote_received(load, sample);
 	sz_err_set(err, SZ_MACHINE, EPROTO, "%s does not answer in valid %s (%s)%s%s%s",
-		   sz_addr_text(&load->config.addr, addr),
+		   sz_addr_text(&load->route.addr, addr),
 		   load->config.http == SZ_HTTP_2 ? "HTTP/2" : "HTTP/1", why,
 		   *sample ? "; it sent \"" : "", sample, *sample ? "\"" : "");
 	return sz_err_hint(err, "%s",
@@ -69,15 +69,33 @@ static int socket_error(const struct sz_load *load, int errnum, struct sz_err *e
 {
 	char addr[64];
 	sz_err_set(err, SZ_MACHINE, errnum, "%s took the first request and did not answer it",
-		   sz_addr_text(&load->config.addr, addr));
+		   sz_addr_text(&load->route.addr, addr));
 	return sz_err_hint(err, "%s",
 			   is_unsure_of_http2(load) ? instead_of_http2
 						    : "look into the service's log");
 }
 
-static bool is_first(const struct sz_load *load, const struct sz_client *client)
+static bool is_decisive(const struct sz_load *load, const struct sz_client *client)
 {
-	return !load->ever_answered && client == &load->clients[0];
+	bool is_first = !load->ever_answered && client == &load->clients[0];
+	return is_first || load->stage == SZ_STAGE_SETUP;
+}
+
+static void end(struct sz_load *load)
+{
+	if (load->stage == SZ_STAGE_SETUP)
+		sz_session_fail(load);
+	else
+		sz_load_fail(load);
+}
+
+/* Of several addresses the last one that was tried, when there is no other left. */
+static void explain(struct sz_load *load, int errnum)
+{
+	sz_stream_explain(&load->route, errnum, &load->failure);
+	if (load->address_count > 1 && sz_address_is_last(load))
+		sz_err_wrap(&load->failure, "none of the %zu addresses of %.200s takes connections",
+			    load->address_count, load->config.url.host);
 }
 
 void sz_load_note_unconnected(struct sz_load *load, const struct sz_client *client,
@@ -87,21 +105,22 @@ void sz_load_note_unconnected(struct sz_load *load, const struct sz_client *clie
 	load->last_errnum = errnum;
 	/* Out of descriptors is our fault, not the service's. */
 	bool is_ours = errnum == EMFILE || errnum == ENFILE;
-	if (!is_ours && !is_first(load, client))
+	if (!is_ours && !is_decisive(load, client))
 		return;
 	if (why)
 		load->failure = *why;
 	else
-		sz_stream_explain(&load->route, errnum, &load->failure);
-	sz_load_fail(load);
+		explain(load, errnum);
+	end(load);
 }
 
 void sz_load_note_lost(struct sz_load *load, const struct sz_client *client,
 		       const struct sz_loss *loss)
 {
+	load->route.addr = client->conn->address->addr;
 	load->last_phase = loss->phase;
 	load->last_errnum = loss->errnum;
-	if (!is_first(load, client))
+	if (!is_decisive(load, client))
 		return;
 	if (loss->why)
 		not_http_error(load, loss->why, &load->failure);
@@ -109,5 +128,5 @@ void sz_load_note_lost(struct sz_load *load, const struct sz_client *client,
 		sz_load_no_answer_error(load, &load->failure);
 	else
 		socket_error(load, loss->errnum, &load->failure);
-	sz_load_fail(load);
+	end(load);
 }

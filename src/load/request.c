@@ -143,9 +143,16 @@ static int write_head(struct sz_requests *requests, struct sz_request *request, 
 	sz_autobuf struct sz_buf head = {0};
 	sz_buf_printf(&head, "%s %s HTTP/1.%d\r\nHost: %s\r\n", request->method, request->target,
 		      requests->is_http10 ? 0 : 1, request->host);
-	for (size_t i = 0; i < request->header_count; i++)
-		sz_buf_printf(&head, "%s: %s\r\n", request->headers[i].name,
-			      request->headers[i].value);
+	for (size_t i = 0; i < request->header_count; i++) {
+		const struct sz_header *header = &request->headers[i];
+		sz_buf_printf(&head, "%s: %s\r\n", header->name, header->value);
+		if (strcasecmp(header->name, "Cookie") != 0)
+			continue;
+		request->has_cookie = true;
+		request->cookie_at = head.len - strlen("\r\n");
+	}
+	if (!request->has_cookie)
+		request->cookie_at = head.len - strlen("\r\n");
 	sz_buf_puts(&head, "\r\n");
 	if (head.failed)
 		return sz_err_nomem(err);

@@ -8,6 +8,7 @@
  *	origin.c      URLs, and where they go
  *	status-set.c  expected statuses
  *	list.c        lists of URLs
+ *	message.c     one request as a text
  *	har.c         HAR files
  *	access-log.c  access logs
  *	moment.c      the time stamps of the two

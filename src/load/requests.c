@@ -290,7 +290,9 @@ int sz_requests_read_file(struct sz_requests *requests, sz_requests_reader *read
 			  const char *path, struct sz_err *err)
 {
 	sz_autobuf struct sz_buf file = {0};
-	if (sz_input_read(path, SZ_REQUESTS_FILE_MAX_BYTES, &file, NULL, err) < 0)
+	mode_t mode;
+	if (sz_input_read(path, SZ_REQUESTS_FILE_MAX_BYTES, &file, &mode, err) < 0 ||
+	    reader(requests, path, sz_buf_text(&file), file.len, err) < 0)
 		return -1;
-	return reader(requests, path, sz_buf_text(&file), file.len, err);
+	return reader == sz_requests_read_message ? note_exposed(requests, path, mode, err) : 0;
 }

@@ -80,6 +80,8 @@ struct sz_request {
 			   * SZ_REQUEST_JOINED_MAX_BYTES follows it in memory, too */
 	size_t head_bytes;
 	size_t joined_bytes; /* at head: it and perhaps the body, to be sent in one go */
+	bool has_cookie;     /* among the headers, and then cookies of a client's own are added */
+	size_t cookie_at;    /* behind its value; else behind that of the last header */
 	const char *body;    /* NULL: none. Requests may share one */
 	size_t body_bytes;
 	double weight;  /* above 0; shares of the set are weight over the sum of weights */
@@ -167,6 +169,9 @@ int sz_requests_add(struct sz_requests *requests, const char *text, struct sz_er
  *	      start, at_ns since the first. The page is the first document that
  *	      is no redirect; requests to other origins are left out unless asked
  *	      for. http://www.softwareishard.com/blog/har-12-spec/
+ *	message  one request: what sz_requests_add() takes on the first line, headers,
+ *	      an empty line, the body; a line's end behind it is none of it. The
+ *	      file counts as one with secrets.
  *	log   Common or Combined Log Format, as nginx and Apache write it, also
  *	      with a virtual host in front or fields behind. Lines of one second
  *	      are spread evenly over it. What servers log is when a request ended.
@@ -174,7 +179,8 @@ int sz_requests_add(struct sz_requests *requests, const char *text, struct sz_er
  */
 typedef int sz_requests_reader(struct sz_requests *requests, const char *name, const char *text,
 			       size_t len, struct sz_err *err);
-sz_requests_reader sz_requests_read_list, sz_requests_read_har, sz_requests_read_log;
+sz_requests_reader sz_requests_read_list, sz_requests_read_har, sz_requests_read_log,
+	sz_requests_read_message;
 
 /* The same from a regular file. */
 int sz_requests_read_file(struct sz_requests *requests, sz_requests_reader *reader,

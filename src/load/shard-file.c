@@ -131,6 +131,8 @@ static uint64_t digest_of(const struct sz_load_config *config)
 	digest(&hash, config->expected.text, config->expected.len);
 	for (size_t i = 0; requests && i < requests->count; i++)
 		digest_request(&hash, &requests->items[i]);
+	if (config->setup)
+		digest_text(&hash, config->setup->items[0].label);
 	return hash % SZ_SHARD_COUNT_MAX;
 }
 

@@ -179,6 +179,7 @@ int sz_shard_config(const struct sz_shard *shard, const struct sz_load_config *w
 		if ((bursts ? split_users : split_clients)(shard, whole, &split, err) < 0)
 			return -1;
 		split.seed = seed_of(whole->seed, shard->number);
+		split.turn = whole->turn + (shard->number - 1) * sz_load_connections(&split);
 		/* Of a part that may be shared out itself. */
 		unsigned parts = whole->rate.parts ? whole->rate.parts : 1;
 		split.rate.part = whole->rate.part + (shard->number - 1) * parts;

@@ -14,6 +14,12 @@ static bool primed_was_answered(const struct sz_load *load)
 	return load->primed->answered;
 }
 
+/* Whom pacing waits for; in the end all. */
+static bool are_set_up(const struct sz_load *load)
+{
+	return load->primed ? load->primed->answered : load->answered == load->config.clients;
+}
+
 /* In an open loop few may be needed. */
 static bool all_were_answered(const struct sz_load *load)
 {
@@ -53,7 +59,7 @@ static bool (*const stage_goals[SZ_STAGE_COUNT])(const struct sz_load *) = {
 	[SZ_STAGE_PRIMING] = primed_was_answered, [SZ_STAGE_LEAD_IN] = all_were_answered,
 	[SZ_STAGE_COUNTING] = enough_is_known,    [SZ_STAGE_TAIL] = counted_are_settled,
 	[SZ_STAGE_ROUND] = all_were_settled,      [SZ_STAGE_STREAMS] = streams_are_through,
-	[SZ_STAGE_DRAINING] = nothing_is_pending,
+	[SZ_STAGE_DRAINING] = nothing_is_pending, [SZ_STAGE_SETUP] = are_set_up,
 };
 
 /* Counting ends here and not when the stage's function returns: what is sent

@@ -10,9 +10,15 @@
 
 #include "base/clock.h"
 
+/* The request as it is sent. */
+static const struct sz_request *wire_of(const struct sz_client *client)
+{
+	return client->session ? &client->session->wire : client->request;
+}
+
 static bool is_sent(const struct sz_client *client)
 {
-	const struct sz_request *request = client->request;
+	const struct sz_request *request = wire_of(client);
 	return client->via.http1.sent_bytes == request->head_bytes + request->body_bytes;
 }
 
@@ -116,7 +122,7 @@ static void on_early(struct sz_client *client, size_t len, uint64_t now_ns)
 
 static ssize_t send_piece(struct sz_client *client)
 {
-	const struct sz_request *request = client->request;
+	const struct sz_request *request = wire_of(client);
 	size_t sent = client->via.http1.sent_bytes;
 	bool joined = sent < request->joined_bytes;
 	ssize_t n = sz_stream_write(&client->conn->stream,
@@ -134,7 +140,7 @@ static ssize_t send_piece(struct sz_client *client)
 static void send_rest(struct sz_client *client)
 {
 	ssize_t n = send_piece(client);
-	if (n > 0 && client->via.http1.sent_bytes == client->request->joined_bytes &&
+	if (n > 0 && client->via.http1.sent_bytes == wire_of(client)->joined_bytes &&
 	    !is_sent(client))
 		n = send_piece(client);
 	if (n < 0 && n != -EAGAIN && n != -EINTR) {
@@ -168,7 +174,11 @@ static void begin(struct sz_client *client)
 	struct sz_http1_response *response = &client->via.http1.response;
 	client->via.http1.sent_bytes = 0;
 	sz_http1_response_init(response, client->request->is_head);
-	if (client->load->config.expected.len)
+	if (client->session)
+		sz_session_write(client);
+	if (sz_session_reply(client))
+		sz_http1_response_keep(response, sz_session_reply(client));
+	else if (client->load->config.expected.len)
 		response->sought = &client->load->config.expected;
 	if (sz_load_is_streams(client->load))
 		response->events = &client->stream.events;

@@ -42,14 +42,17 @@ static struct sz_http2_head *make_head(const struct sz_request *request, const c
 int sz_load_init_heads(struct sz_load *load, struct sz_err *err)
 {
 	const struct sz_requests *requests = load->requests;
+	const struct sz_requests *setup = load->config.setup;
+	const char *scheme = load->config.url.tls ? "https" : "http";
 	if (load->config.http != SZ_HTTP_2)
 		return 0;
+	if (setup && !(load->setup_head = make_head(setup->items, scheme)))
+		return sz_err_nomem(err);
 	load->heads = calloc(requests->count, sizeof(struct sz_http2_head *));
 	if (!load->heads)
 		return sz_err_nomem(err);
 	for (size_t i = 0; i < requests->count; i++) {
-		load->heads[i] =
-			make_head(&requests->items[i], load->config.url.tls ? "https" : "http");
+		load->heads[i] = make_head(&requests->items[i], scheme);
 		if (!load->heads[i])
 			return sz_err_nomem(err);
 	}
@@ -61,6 +64,7 @@ void sz_load_free_heads(struct sz_load *load)
 	for (size_t i = 0; load->heads && i < load->requests->count; i++)
 		sz_http2_head_free(load->heads[i]);
 	free(load->heads);
+	sz_http2_head_free(load->setup_head);
 }
 
 /* The end of a call */
@@ -262,10 +266,15 @@ static void ask(struct sz_client *client)
 	struct sz_load *load = client->load;
 	struct sz_conn *conn = client->conn;
 	const struct sz_request *request = client->request;
-	client->via.http2.sought = load->config.expected.len ? &load->config.expected : NULL;
-	client->via.http2.events = sz_load_is_streams(load) ? &client->stream.events : NULL;
-	if (sz_http2_ask(conn->http2, load->heads[request - load->requests->items], request->body,
-			 request->body_bytes, &client->via.http2) < 0) {
+	struct sz_http2_call *call = &client->via.http2;
+	struct sz_reply *reply = sz_session_reply(client);
+	const struct sz_http2_head *head =
+		reply ? load->setup_head : load->heads[request - load->requests->items];
+	call->sought = load->config.expected.len ? &load->config.expected : NULL;
+	call->events = sz_load_is_streams(load) && !reply ? &client->stream.events : NULL;
+	call->cookies = client->session ? client->session->cookies : NULL;
+	call->reply = reply;
+	if (sz_http2_ask(conn->http2, head, request->body, request->body_bytes, call) < 0) {
 		sz_err_nomem(&load->failure);
 		sz_load_fail(load);
 		return;

@@ -146,6 +146,8 @@ static int response_body(llhttp_t *llhttp, const char *bytes, size_t len)
 		response->matched = sz_match_feed(response->sought, response->matched, bytes, len);
 	if (response->events)
 		sz_events_feed(response->events, bytes, len);
+	if (response->reply)
+		sz_reply_body(response->reply, bytes, len);
 	return 0;
 }
 
@@ -165,18 +167,59 @@ static int response_complete(llhttp_t *llhttp)
 	return HPE_PAUSED;
 }
 
+/* Neither an interim head nor trailers are of interest. */
+static bool is_final_head(const llhttp_t *llhttp)
+{
+	const struct sz_http1_response *response = llhttp->data;
+	return llhttp->status_code >= 200 && !response->head_complete;
+}
+
+static int response_field(llhttp_t *llhttp, const char *bytes, size_t len)
+{
+	struct sz_http1_response *response = llhttp->data;
+	if (is_final_head(llhttp))
+		sz_reply_name(response->reply, bytes, len);
+	return 0;
+}
+
+static int response_value(llhttp_t *llhttp, const char *bytes, size_t len)
+{
+	struct sz_http1_response *response = llhttp->data;
+	if (is_final_head(llhttp))
+		sz_reply_value(response->reply, bytes, len);
+	return 0;
+}
+
+static int response_field_end(llhttp_t *llhttp)
+{
+	struct sz_http1_response *response = llhttp->data;
+	if (is_final_head(llhttp))
+		sz_reply_end_field(response->reply);
+	return 0;
+}
+
+/* To be called for every field of a head has its price, so only those have that
+ * who asked for it. llhttp keeps the pointer for as long as it parses. */
+#define EACH_RESPONSE                                                                              \
+	.on_version = response_version, .on_headers_complete = response_head,                      \
+	.on_body = response_body, .on_chunk_complete = response_chunk_complete,                    \
+	.on_message_complete = response_complete
+static const llhttp_settings_t response_settings = {EACH_RESPONSE};
+static const llhttp_settings_t keeping_settings = {EACH_RESPONSE, .on_header_field = response_field,
+						   .on_header_value = response_value,
+						   .on_header_value_complete = response_field_end};
+
 void sz_http1_response_init(struct sz_http1_response *response, bool head_request)
 {
-	/* llhttp keeps the pointer for as long as it parses. */
-	static const llhttp_settings_t settings = {
-		.on_version = response_version,
-		.on_headers_complete = response_head,
-		.on_body = response_body,
-		.on_chunk_complete = response_chunk_complete,
-		.on_message_complete = response_complete,
-	};
 	*response = (struct sz_http1_response){.head_request = head_request};
-	llhttp_init(llhttp_of(&response->parser), HTTP_RESPONSE, &settings);
+	llhttp_init(llhttp_of(&response->parser), HTTP_RESPONSE, &response_settings);
+}
+
+void sz_http1_response_keep(struct sz_http1_response *response, struct sz_reply *reply)
+{
+	*reply = (struct sz_reply){0};
+	response->reply = reply;
+	llhttp_init(llhttp_of(&response->parser), HTTP_RESPONSE, &keeping_settings);
 }
 
 enum sz_http1_state sz_http1_response_feed(struct sz_http1_response *response, const char *bytes,

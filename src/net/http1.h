@@ -20,6 +20,7 @@
 
 #include "base/match.h"
 #include "net/events.h"
+#include "net/reply.h"
 
 #define SZ_HTTP1_HEAD_MAX (64 * 1024)
 
@@ -57,12 +58,17 @@ struct sz_http1_response {
 	/* Likewise by who counts the events of the body. */
 	struct sz_events *events;
 	/* own */
+	struct sz_reply *reply;
 	bool head_request;
 	struct sz_http1_parser parser;
 };
 
 /* Expect the response to a new request. head_request: it was HEAD. */
 void sz_http1_response_init(struct sz_http1_response *response, bool head_request);
+
+/* After init(): keep cookies and the begin of the body in *reply, which is cleared and
+ * borrowed until the message ends. */
+void sz_http1_response_keep(struct sz_http1_response *response, struct sz_reply *reply);
 
 /* Feed the next bytes of the connection. *consumed is how many were used: all
  * of them when MORE, those up to the end of the message when COMPLETE, any

@@ -239,6 +239,11 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 	}
 	if (name_len == 7 && value_len == 3 && memcmp(name, ":status", 7) == 0)
 		call->status = (value[0] - '0') * 100 + (value[1] - '0') * 10 + (value[2] - '0');
+	if (call->reply && call->status >= 200 && !call->head_complete) {
+		sz_reply_name(call->reply, (const char *)name, name_len);
+		sz_reply_value(call->reply, (const char *)value, value_len);
+		sz_reply_end_field(call->reply);
+	}
 	return 0;
 }
 
@@ -330,6 +335,8 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
 		sz_events_feed(call->events, (const char *)bytes, len);
 		list(data, call);
 	}
+	if (call->reply)
+		sz_reply_body(call->reply, (const char *)bytes, len);
 	return 0;
 }
 
@@ -438,6 +445,28 @@ void sz_http2_free(struct sz_http2 *http2)
 	free(http2);
 }
 
+/* The head may be many calls' at once, so it stays as it is. */
+static int32_t submit(struct sz_http2 *http2, const struct sz_http2_head *head,
+		      const nghttp2_data_provider *provider, struct sz_http2_call *call)
+{
+	nghttp2_session *session = http2->session;
+	if (!call->cookies)
+		return nghttp2_submit_request(session, NULL, head->fields, head->count, provider,
+					      call);
+	sz_autofree nghttp2_nv *fields = malloc((head->count + 1) * sizeof(*fields));
+	if (!fields)
+		return NGHTTP2_ERR_NOMEM;
+	memcpy(fields, head->fields, head->count * sizeof(*fields));
+	fields[head->count] = (nghttp2_nv){
+		.name = (uint8_t *)(uintptr_t) "cookie",
+		.value = (uint8_t *)(uintptr_t)call->cookies,
+		.namelen = strlen("cookie"),
+		.valuelen = strlen(call->cookies),
+		.flags = NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE,
+	};
+	return nghttp2_submit_request(session, NULL, fields, head->count + 1, provider, call);
+}
+
 int sz_http2_ask(struct sz_http2 *http2, const struct sz_http2_head *head, const char *body,
 		 size_t body_bytes, struct sz_http2_call *call)
 {
@@ -445,13 +474,16 @@ int sz_http2_ask(struct sz_http2 *http2, const struct sz_http2_head *head, const
 	*call = (struct sz_http2_call){
 		.sought = call->sought,
 		.events = call->events,
+		.reply = call->reply,
+		.cookies = call->cookies,
 		.body = body,
 		.body_total_bytes = body_bytes,
 	};
 	if (!sz_http2_may_ask(http2))
 		return -1;
-	call->stream = nghttp2_submit_request(http2->session, NULL, head->fields, head->count,
-					      body_bytes ? &provider : NULL, call);
+	if (call->reply)
+		*call->reply = (struct sz_reply){0};
+	call->stream = submit(http2, head, body_bytes ? &provider : NULL, call);
 	return call->stream < 0 ? -1 : 0;
 }
 

@@ -34,6 +34,7 @@
 #include "base/err.h"
 #include "base/match.h"
 #include "net/events.h"
+#include "net/reply.h"
 
 struct sz_http2;
 struct sz_http2_head;
@@ -77,6 +78,11 @@ struct sz_http2_call {
 	/* Likewise by who counts the events of the body; every piece of it is then
 	 * something that happened. */
 	struct sz_events *events;
+	/* Likewise, by who wants more of the response; cleared. */
+	struct sz_reply *reply;
+	/* Likewise, borrowed until the call ends: "a=1; b=2", sent behind the head as a field
+	 * of its own (RFC 9113, 8.2.3). */
+	const char *cookies;
 	/* own */
 	int32_t stream;
 	size_t head_list_bytes;
@@ -90,9 +96,9 @@ struct sz_http2_call {
 struct sz_http2 *sz_http2_new(void);
 void sz_http2_free(struct sz_http2 *http2); /* NULL is fine; calls under way are forgotten */
 
-/* Ask: *call is overwritten but for `sought` and `events`. The body (NULL: none) and head are
- * borrowed until the call ends. 0, or -1 when memory is out or
- * sz_http2_may_ask() is false. */
+/* Ask: *call is overwritten but for `sought`, `events`, `reply` and `cookies`. The body
+ * (NULL: none) and head are borrowed until the call ends. 0, or -1 when memory is out
+ * or sz_http2_may_ask() is false. */
 int sz_http2_ask(struct sz_http2 *http2, const struct sz_http2_head *head, const char *body,
 		 size_t body_bytes, struct sz_http2_call *call);
 

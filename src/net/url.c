@@ -207,7 +207,7 @@ const char *sz_url_host_header(const struct sz_url *url, char text[272])
 	return text;
 }
 
-int sz_url_resolve(const struct sz_url *url, struct sz_addr *addr, struct sz_err *err)
+int sz_url_resolve_all(const struct sz_url *url, struct sz_addrs *addrs, struct sz_err *err)
 {
 	struct sz_addrs found;
 	if (sz_resolve(url->host, url->port, &found, err) < 0)
@@ -215,6 +215,20 @@ int sz_url_resolve(const struct sz_url *url, struct sz_addr *addr, struct sz_err
 	size_t best = 0;
 	while (best < found.count && found.list[best].storage.ss_family != AF_INET)
 		best++;
-	*addr = found.list[best < found.count ? best : 0];
+	if (best < found.count) {
+		struct sz_addr first = found.list[best];
+		memmove(&found.list[1], &found.list[0], best * sizeof(first));
+		found.list[0] = first;
+	}
+	*addrs = found;
+	return 0;
+}
+
+int sz_url_resolve(const struct sz_url *url, struct sz_addr *addr, struct sz_err *err)
+{
+	struct sz_addrs found;
+	if (sz_url_resolve_all(url, &found, err) < 0)
+		return -1;
+	*addr = found.list[0];
 	return 0;
 }

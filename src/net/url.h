@@ -38,4 +38,7 @@ const char *sz_url_host_header(const struct sz_url *url, char text[272]);
  * alone). A name that does not resolve is SZ_USAGE. */
 int sz_url_resolve(const struct sz_url *url, struct sz_addr *addr, struct sz_err *err);
 
+/* All addresses of it as sz_resolve() finds them, but that one first. */
+int sz_url_resolve_all(const struct sz_url *url, struct sz_addrs *addrs, struct sz_err *err);
+
 #endif

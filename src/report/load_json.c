@@ -72,6 +72,28 @@ static json_t *connections(const struct sz_load_report *report)
 			 sz_json_count(result->reconnects));
 }
 
+/* Why an address was left out, or null. */
+static json_t *why_left_out(const struct sz_load_address *address)
+{
+	return address->left_out ? json_string(strerrorname_np(address->left_out)) : json_null();
+}
+
+static json_t *addresses(const struct sz_load_result *result)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < result->address_count; i++) {
+		const struct sz_load_address *address = &result->addresses[i];
+		char text[64];
+		json_array_append_new(array,
+				      json_pack("{s:s, s:o, s:o, s:o}", "address",
+						sz_addr_text(&address->addr, text), "connections",
+						sz_json_count(address->opened), "failed",
+						sz_json_count(address->failed), "left_out",
+						why_left_out(address)));
+	}
+	return array;
+}
+
 static json_t *spread(const struct sz_load_spread *spread, size_t rounds)
 {
 	const struct sz_json_field fields[] = {
@@ -309,6 +331,8 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 			    sz_json_number(report->is_sum ? SZ_NAN
 							  : sz_ns_to_ms(result->longest_gap_ns)));
 	json_object_set_new(document, "connections", connections(report));
+	if (result->address_count)
+		json_object_set_new(document, "addresses", addresses(result));
 	json_object_set_new(document, "concurrency_ratio",
 			    sz_json_number(sz_load_concurrency_ratio(report->config, result)));
 	json_object_set_new(document, "client", client(report));

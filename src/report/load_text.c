@@ -232,6 +232,22 @@ static void put_parts(struct sz_buf *out, const struct sz_load_report *report)
 		      bursts ? "; slowest: rounds in which its first byte came last" : "");
 }
 
+static void put_addresses(struct sz_buf *out, const struct sz_load_result *result)
+{
+	for (size_t i = 0; i < result->address_count; i++) {
+		const struct sz_load_address *address = &result->addresses[i];
+		char text[64];
+		put_label(out, "");
+		sz_buf_printf(out, "%s: %llu opened", sz_addr_text(&address->addr, text),
+			      (unsigned long long)address->opened);
+		if (address->failed)
+			sz_buf_printf(out, ", %llu failed", (unsigned long long)address->failed);
+		if (address->left_out)
+			sz_buf_printf(out, ", left out: %s", strerrordesc_np(address->left_out));
+		sz_buf_puts(out, "\n");
+	}
+}
+
 static void put_connections(struct sz_buf *out, const struct sz_load_report *report)
 {
 	const struct sz_load_result *result = report->result;
@@ -241,6 +257,7 @@ static void put_connections(struct sz_buf *out, const struct sz_load_report *rep
 		      sz_load_connections(config), (unsigned long long)result->connections_opened,
 		      (unsigned long long)result->connections_open_at_end,
 		      (unsigned long long)result->reconnects);
+	put_addresses(out, result);
 	if (config->http == SZ_HTTP_2) {
 		put_label(out, "");
 		sz_buf_printf(out, "HTTP/2, %u stream%s at once on each\n", config->streams,

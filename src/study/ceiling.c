@@ -53,6 +53,7 @@ int sz_client_ceiling(const struct sz_sweep_config *config, double *ceiling_rps,
 	/* What is asked of another service. */
 	load.expected = (struct sz_match){0};
 	load.requests = NULL;
+	load.setup = NULL;
 	load.calls = 0;
 	load.http = SZ_HTTP_1;
 	load.streams = 1;

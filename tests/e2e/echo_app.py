@@ -25,7 +25,8 @@ async def app(scope, receive, send):
         "method": scope["method"], "path": scope["path"], "scheme": scope["scheme"],
         "query": scope["query_string"].decode(), "headers": headers, "body_bytes": len(body),
         "body_sha256": hashlib.sha256(body).hexdigest(),
-        "peer": scope["client"][1] if scope["client"] else None})
+        "peer": scope["client"][1] if scope["client"] else None,
+        "server": scope["server"][0] if scope["server"] else None})
     with open(os.environ["ECHO_LOG"], "a", encoding="utf-8") as log:
         log.write(line + "\n")
     kind, _, argument = scope["path"].strip("/").partition("/")

@@ -93,6 +93,10 @@ static void no_member_is_forgotten(void **state)
 		OTHER(series),
 		OTHER(rounds),
 		OTHER(round_count),
+		/* Told by the load itself alone. */
+		OTHER(cookies),
+		OTHER(addresses),
+		OTHER(address_count),
 		/* Follow from these. */
 		OTHER(error_ratio),
 		OTHER(rounds_failed),

@@ -595,6 +595,90 @@ static void broken_lists(void **state)
 	assert_refused(sz_requests_read_list(made, "l", nul, sizeof(nul) - 1, &err), "l:1: ", "");
 }
 
+/* --- one request as a text --- */
+
+static void read_message(const char *text)
+{
+	if (sz_requests_read_message(made, "m", text, strlen(text), &err) < 0)
+		fail_with_err(text);
+}
+
+static void message(void **state)
+{
+	(void)state;
+	static const char form[] =
+		"POST /login\r\nContent-Type: application/json\r\nHost: app.example"
+		"\r\n\r\n{\r\n\"a\": 1}\r\n";
+	make((struct sz_requests_config){.base = BASE});
+	read_message(form);
+	const struct sz_request *request = &made->items[0];
+	assert_int_equal(made->count, 1);
+	assert_string_equal(request->label, "POST /login");
+	assert_header(request, "Content-Type", "application/json");
+	assert_string_equal(request->host, "app.example");
+	assert_int_equal(request->body_bytes, strlen("{\r\n\"a\": 1}"));
+	assert_memory_equal(request->body, "{\r\n\"a\": 1}", request->body_bytes);
+	sz_requests_free(made);
+	make((struct sz_requests_config){.base = BASE});
+	read_message("/session");
+	assert_string_equal(made->items[0].label, "GET /session");
+	assert_null(made->items[0].body);
+}
+
+static void the_file_of_a_message_is_secret(void **state)
+{
+	(void)state;
+	const char *path = write_file("login", "POST /login\n\nuser=a\n", 0644);
+	make((struct sz_requests_config){.base = BASE});
+	assert_int_equal(sz_requests_read_file(made, sz_requests_read_message, path, &err), 0);
+	assert_string_equal(made->exposed_file, path);
+	assert_int_equal(made->items[0].body_bytes, 6);
+	unlink(path);
+}
+
+static void broken_messages(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *message;
+	} cases[] = {
+		{"", "m does not begin with a request"},
+		{"\nPOST /login", "m does not begin with a request"},
+		{"POST /login HTTP/1.1\n", "m:1: 'HTTP/1.1' is not known"},
+		{"POST /login\nContent-Length: 3\n\nabc", "m:2: the header Content-Length"},
+		{"POST /login\nAccept: a\nsecret\n", "m:3: this is no header"},
+		{"GET /login\n\nabc", "m:1: a request with GET has no body"},
+		{"POST ftp://a/\n\nabc", "m:1: "},
+	};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
+		make((struct sz_requests_config){.base = BASE});
+		assert_refused(sz_requests_read_message(made, "m", cases[i].text,
+							strlen(cases[i].text), &err),
+			       cases[i].message, "");
+		assert_null(strstr(err.message, "secret"));
+		sz_requests_free(made);
+		made = NULL;
+	}
+}
+
+/* Where a client's own cookies go. */
+static void place_of_cookies(void **state)
+{
+	(void)state;
+	char *headers[] = {(char[]){"Cookie: a=1"}, (char[]){"X: y"}, NULL};
+	make((struct sz_requests_config){.headers = headers});
+	add("http://a/");
+	const struct sz_request *request = &made->items[0];
+	assert_true(request->has_cookie);
+	assert_memory_equal(request->head + request->cookie_at, "\r\nX: y\r\n", 8);
+	sz_requests_free(made);
+	make((struct sz_requests_config){.body = "x"});
+	add("http://a/");
+	request = &made->items[0];
+	assert_false(request->has_cookie);
+	assert_int_equal(request->cookie_at, request->head_bytes - 4);
+}
+
 /* --- HAR files --- */
 
 static void read_har(const char *path)
@@ -970,6 +1054,10 @@ int main(void)
 		TEST(statuses),
 		TEST(list),
 		TEST(broken_lists),
+		TEST(message),
+		TEST(the_file_of_a_message_is_secret),
+		TEST(broken_messages),
+		TEST(place_of_cookies),
 		TEST(har_as_a_page_fires_it),
 		TEST(har_headers),
 		TEST(har_with_all_of_it),

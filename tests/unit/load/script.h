@@ -45,6 +45,7 @@ typedef void script_play(int fd);
 
 static struct script_seen *script_seen;
 static pid_t script_pid = -1;
+static const char *script_host; /* where it listens; NULL: 127.0.0.1 */
 static script_play *script_played;
 
 /* One request; false at the end of the connection. */
@@ -126,7 +127,8 @@ static inline void script_config(struct sz_load_config *config, uint16_t port, u
 static inline void script_start(script_play *play, struct sz_load_config *config, unsigned clients)
 {
 	struct sz_err err = {0};
-	int listener = sz_listen(&(struct sz_listen_options){.backlog = 128}, &err);
+	const struct sz_listen_options options = {.host = script_host, .backlog = 128};
+	int listener = sz_listen(&options, &err);
 	if (listener < 0)
 		fail_msg("%s", err.message);
 	script_seen = mmap(NULL, sizeof(*script_seen), PROT_READ | PROT_WRITE,

@@ -46,7 +46,7 @@ static void literals(void **state)
 static void all_of_localhost(void **state)
 {
 	(void)state;
-	struct sz_addrs all;
+	struct sz_addrs all, ordered;
 	struct sz_addr first;
 	struct sz_url url = {.host = "localhost", .port = 80};
 	assert_int_equal(sz_resolve("localhost", 80, &all, NULL), 0);
@@ -58,6 +58,18 @@ static void all_of_localhost(void **state)
 	}
 	assert_int_equal(sz_url_resolve(&url, &first, NULL), 0);
 	assert_int_equal(first.storage.ss_family, AF_INET);
+	assert_int_equal(sz_url_resolve_all(&url, &ordered, NULL), 0);
+	assert_int_equal(ordered.count, all.count);
+	assert_memory_equal(&ordered.list[0], &first, sizeof(first));
+	for (size_t i = 0; i < all.count; i++) {
+		char text[64], other[64];
+		size_t k = 0;
+		sz_addr_text(&all.list[i], text);
+		while (k < ordered.count &&
+		       strcmp(sz_addr_text(&ordered.list[k], other), text) != 0)
+			k++;
+		assert_true(k < ordered.count);
+	}
 }
 
 static void unresolvable(void **state)

@@ -309,6 +309,47 @@ static void without_a_body(void **state)
 	pair_stop(&pair);
 }
 
+static void play_cookies(struct server *server, int32_t stream)
+{
+	const nghttp2_nv early[] = {FIELD(":status", "103"), FIELD("set-cookie", "early=1")};
+	const nghttp2_nv fields[] = {FIELD(":status", "401"), FIELD("set-cookie", "a=1; Path=/"),
+				     FIELD("x", "set-cookie"), FIELD("set-cookie", "b=2")};
+	const nghttp2_nv trailers[] = {FIELD("set-cookie", "late=1")};
+	nghttp2_session *session = server->session;
+	assert_int_equal(nghttp2_submit_headers(session, 0, stream, NULL, early, 2, NULL), 0);
+	assert_int_equal(nghttp2_submit_headers(session, 0, stream, NULL, fields, 4, NULL), 0);
+	assert_int_equal(nghttp2_submit_trailer(session, stream, trailers, 1), 0);
+}
+
+/* And what they are asked with; a call that wants none of it is as before. */
+static void cookies(void **state)
+{
+	(void)state;
+	struct pair pair;
+	struct sz_reply reply;
+	pair_start(&pair, play_cookies, 100, 5);
+	memset(&reply, 0x55, sizeof(reply));
+	pair.calls[0].reply = &reply;
+	ask(&pair, 0);
+	assert_int_equal(talk(&pair), 0);
+	assert_int_equal(pair.calls[0].status, 401);
+	assert_string_equal(reply.cookies, "a=1; b=2");
+	assert_int_equal(reply.body_bytes, 0);
+	assert_null(strstr(pair.server.seen, "cookie"));
+	pair.server.play = play_hello;
+	pair.calls[1].cookies = "a=1; b=2";
+	pair.calls[1].reply = &reply;
+	ask(&pair, 1);
+	ask(&pair, 2);
+	assert_int_equal(talk(&pair), 0);
+	assert_int_equal(reply.cookie_count, 0);
+	assert_int_equal(reply.body_bytes, 5);
+	const char *sent = strstr(pair.server.seen, "accept=*/*;cookie=a=1; b=2;:method=GET");
+	assert_non_null(sent);
+	assert_null(strstr(sent + 30, "cookie"));
+	pair_stop(&pair);
+}
+
 static void play_interim(struct server *server, int32_t stream)
 {
 	const nghttp2_nv early[] = {FIELD(":status", "103"), FIELD("link", "</a.css>")};
@@ -724,6 +765,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_in_pieces),
 		cmocka_unit_test(without_a_body),
+		cmocka_unit_test(cookies),
 		cmocka_unit_test(interim_answers_are_skipped),
 		cmocka_unit_test(heads_are_bounded),
 		cmocka_unit_test(a_body_cut_short_is_no_answer),
