@@ -269,6 +269,7 @@ struct sz_load {
 	struct sz_hist connect;
 	struct sz_hist handshake;
 
+	struct sz_http1_memo memo;
 	size_t received; /* bytes that were read last, on whichever connection; 0: not for people */
 	char buffer[64 * 1024];
 };

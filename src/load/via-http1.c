@@ -171,17 +171,22 @@ static bool is_spoken_to(struct sz_client *client)
 
 static void begin(struct sz_client *client)
 {
+	struct sz_load *load = client->load;
 	struct sz_http1_response *response = &client->via.http1.response;
 	client->via.http1.sent_bytes = 0;
 	sz_http1_response_init(response, client->request->is_head);
 	if (client->session)
 		sz_session_write(client);
-	if (sz_session_reply(client))
+	if (sz_session_reply(client)) {
 		sz_http1_response_keep(response, sz_session_reply(client));
-	else if (client->load->config.expected.len)
-		response->sought = &client->load->config.expected;
-	if (sz_load_is_streams(client->load))
-		response->events = &client->stream.events;
+	} else {
+		if (load->config.expected.len)
+			response->sought = &load->config.expected;
+		if (sz_load_is_streams(load))
+			response->events = &client->stream.events;
+		else
+			response->memo = &load->memo;
+	}
 	if (!is_spoken_to(client))
 		send_rest(client);
 }

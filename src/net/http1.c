@@ -163,6 +163,7 @@ static int response_complete(llhttp_t *llhttp)
 {
 	struct sz_http1_response *response = llhttp->data;
 	response->parser.complete = response->head_complete;
+	response->has_length = !(llhttp->flags & F_TRANSFER_ENCODING);
 	response->keep_alive = llhttp_should_keep_alive(llhttp);
 	return HPE_PAUSED;
 }
@@ -222,16 +223,64 @@ void sz_http1_response_keep(struct sz_http1_response *response, struct sz_reply 
 	llhttp_init(llhttp_of(&response->parser), HTTP_RESPONSE, &keeping_settings);
 }
 
+static bool is_known(const struct sz_http1_response *response, const char *bytes, size_t len)
+{
+	const struct sz_http1_memo *memo = response->memo;
+	return memo && memo->head_bytes && response->parser.head_bytes == 0 &&
+	       memo->head_request == response->head_request &&
+	       len >= memo->head_bytes + memo->body_bytes &&
+	       memcmp(bytes, memo->head, memo->head_bytes) == 0;
+}
+
+/* Returns the bytes used. */
+static size_t take_known(struct sz_http1_response *response, const char *bytes)
+{
+	const struct sz_http1_memo *memo = response->memo;
+	response->status = memo->status;
+	response->is_http = true;
+	response->keep_alive = memo->keep_alive;
+	response->head_complete = true;
+	response->body_bytes = memo->body_bytes;
+	if (response->sought)
+		response->matched = sz_match_feed(response->sought, 0, bytes + memo->head_bytes,
+						  memo->body_bytes);
+	return memo->head_bytes + memo->body_bytes;
+}
+
+/* Of a whole message. */
+static void note(const struct sz_http1_response *response, const char *bytes, size_t message_bytes)
+{
+	struct sz_http1_memo *memo = response->memo;
+	size_t head_bytes = message_bytes - response->body_bytes;
+	if (!response->has_length || head_bytes > sizeof(memo->head))
+		return;
+	memcpy(memo->head, bytes, head_bytes);
+	memo->head_bytes = head_bytes;
+	memo->body_bytes = response->body_bytes;
+	memo->status = response->status;
+	memo->keep_alive = response->keep_alive;
+	memo->head_request = response->head_request;
+}
+
 enum sz_http1_state sz_http1_response_feed(struct sz_http1_response *response, const char *bytes,
 					   size_t len, size_t *consumed)
 {
 	llhttp_errno_t error;
+	bool is_first = response->parser.head_bytes == 0;
+	if (is_known(response, bytes, len)) {
+		*consumed = take_known(response, bytes);
+		return SZ_HTTP1_COMPLETE;
+	}
 	llhttp_of(&response->parser)->data = response;
 	*consumed = parse(&response->parser, &response->head_complete, bytes, len, &error,
 			  &response->why);
 	if (response->why)
 		return SZ_HTTP1_BAD;
-	return response->parser.complete ? SZ_HTTP1_COMPLETE : SZ_HTTP1_MORE;
+	if (!response->parser.complete)
+		return SZ_HTTP1_MORE;
+	if (response->memo && is_first)
+		note(response, bytes, *consumed);
+	return SZ_HTTP1_COMPLETE;
 }
 
 enum sz_http1_state sz_http1_response_eof(struct sz_http1_response *response)

@@ -43,6 +43,18 @@ struct sz_http1_parser {
 	} line;
 };
 
+/* The last response that came in one piece, its length told by its head. A head
+ * of the same bytes, which servers send until the next second of Date, means the
+ * same, and is not parsed again. Starts out zeroed; of one kind of request. */
+#define SZ_HTTP1_MEMO_MAX 1024
+struct sz_http1_memo {
+	char head[SZ_HTTP1_MEMO_MAX];
+	size_t head_bytes; /* 0: none yet */
+	uint64_t body_bytes;
+	int status;
+	bool head_request, keep_alive;
+};
+
 struct sz_http1_response {
 	int status;   /* final status once the head is complete, else 0 */
 	bool is_http; /* "HTTP/" was read: what is BAD without it is another protocol */
@@ -57,9 +69,12 @@ struct sz_http1_response {
 	size_t matched; /* as of sz_match_feed() */
 	/* Likewise by who counts the events of the body. */
 	struct sz_events *events;
+	/* Likewise, by who expects many of the same, and wants nothing of the body but
+	 * what is sought. */
+	struct sz_http1_memo *memo;
 	/* own */
 	struct sz_reply *reply;
-	bool head_request;
+	bool head_request, has_length;
 	struct sz_http1_parser parser;
 };
 

@@ -200,6 +200,65 @@ static void sought_text_at_every_boundary(void **state)
 }
 
 /* A complete framed response that loses its end is truncated, wherever. */
+/* By whatever came before it, and by itself. */
+static void a_memo_changes_nothing(void **state)
+{
+	(void)state;
+	static struct sz_http1_memo memo;
+	for (size_t i = 0; i < SZ_ARRAY_LEN(responses); i++) {
+		const struct response_case *want = &responses[i];
+		struct sz_http1_response response;
+		for (int again = 0; again < 3; again++) {
+			size_t used = 0;
+			sz_http1_response_init(&response, want->head_request);
+			response.memo = &memo;
+			assert_int_equal(sz_http1_response_feed(&response, want->text,
+								strlen(want->text), &used),
+					 want->state);
+			if (want->state == BAD)
+				continue;
+			assert_int_equal(response.status, want->status);
+			assert_int_equal(response.body_bytes, want->body_bytes);
+			assert_int_equal(used, strlen(want->text));
+			if (want->state == DONE)
+				assert_int_equal(response.keep_alive, want->keep_alive);
+		}
+	}
+}
+
+static void feed_with(struct sz_http1_memo *memo, const char *text, size_t len, bool head_request,
+		      struct sz_http1_response *response)
+{
+	size_t used;
+	sz_http1_response_init(response, head_request);
+	response->memo = memo;
+	sz_http1_response_feed(response, text, len, &used);
+}
+
+static void a_memo_is_of_equal_heads_alone(void **state)
+{
+	(void)state;
+	static const char three[] = OK_HEAD "Content-Length: 3\r\n\r\nabc";
+	static const char gone[] = "HTTP/1.1 410 OK\r\nContent-Length: 3\r\n\r\nabc";
+	static const char chunked[] = CHUNKED "3\r\nabc\r\n0\r\n\r\n";
+	struct sz_http1_memo memo = {0};
+	struct sz_http1_response response;
+	feed_with(&memo, chunked, strlen(chunked), false, &response);
+	assert_int_equal(memo.head_bytes, 0);
+	feed_with(&memo, three, strlen(three), false, &response);
+	assert_int_equal(memo.head_bytes, strlen(three) - 3);
+	/* A parser that was not asked has seen no byte. */
+	feed_with(&memo, three, strlen(three), false, &response);
+	assert_int_equal(response.parser.head_bytes, 0);
+	assert_true(response.head_complete && response.body_bytes == 3);
+	feed_with(&memo, three, strlen(three) - 1, false, &response);
+	assert_true(response.head_complete && response.body_bytes == 2);
+	feed_with(&memo, three, strlen(three) - 3, true, &response);
+	assert_int_equal(response.body_bytes, 0);
+	feed_with(&memo, gone, strlen(gone), false, &response);
+	assert_int_equal(response.status, 410);
+}
+
 static void truncated_responses(void **state)
 {
 	(void)state;
@@ -462,6 +521,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(responses_at_every_boundary),
 		cmocka_unit_test(sought_text_at_every_boundary),
+		cmocka_unit_test(a_memo_changes_nothing),
+		cmocka_unit_test(a_memo_is_of_equal_heads_alone),
 		cmocka_unit_test(truncated_responses),
 		cmocka_unit_test(http_or_not),
 		cmocka_unit_test(moved_between_feeds),
