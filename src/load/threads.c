@@ -30,7 +30,7 @@ struct worker {
 	pthread_t thread;
 	struct sz_load_config config;
 	struct sz_load *load;
-	struct sz_shard_run *run;
+	struct sz_shard_run run; /* owns nothing: what its result points to is the load's */
 	struct sz_err err;
 	bool is_running; /* the thread is to be joined */
 	bool failed;
@@ -80,7 +80,7 @@ static void *work(void *arg)
 	worker->failed = status < 0;
 	if (!meet(worker->crew, worker->failed) || worker->failed)
 		return NULL;
-	status = sz_load_window(worker->load, &worker->crew->span, &worker->run->result,
+	status = sz_load_window(worker->load, &worker->crew->span, &worker->run.result,
 				&worker->err);
 	worker->failed = status < 0;
 	return NULL;
@@ -99,33 +99,36 @@ static void start(struct worker *worker)
 
 /* --- all of them --- */
 
-static int hire(const struct sz_load_config *config, struct crew *crew, struct worker *workers,
-		unsigned threads, struct sz_err *err)
+static int hire(const struct sz_load_config *config, struct crew *crew, unsigned number,
+		unsigned threads, struct worker *worker, struct sz_err *err)
+{
+	const struct sz_shard shard = {.number = number, .of = threads};
+	worker->crew = crew;
+	worker->run.shard = shard;
+	worker->run.config = *config;
+	return sz_shard_config(&shard, config, &worker->config, err) < 0
+		       ? sz_err_wrap(err, "--threads")
+		       : 0;
+}
+
+static int hire_all(const struct sz_load_config *config, struct crew *crew, struct worker *workers,
+		    unsigned threads, struct sz_err *err)
 {
 	for (unsigned i = 0; i < threads; i++) {
-		const struct sz_shard shard = {.number = i + 1, .of = threads};
-		workers[i].crew = crew;
-		workers[i].run = calloc(1, sizeof(*workers[i].run));
-		if (!workers[i].run)
-			return sz_err_nomem(err);
-		if (sz_shard_config(&shard, config, &workers[i].config, err) < 0)
-			return sz_err_wrap(err, "--threads");
-		workers[i].run->shard = shard;
-		workers[i].run->config = *config;
+		if (hire(config, crew, i + 1, threads, &workers[i], err) < 0)
+			return -1;
 	}
 	return 0;
 }
 
 static void dismiss(struct worker *workers, unsigned threads)
 {
-	for (unsigned i = 0; i < threads; i++) {
+	for (unsigned i = 0; i < threads; i++)
 		sz_load_free(workers[i].load);
-		sz_shard_run_free(workers[i].run);
-	}
 	free(workers);
 }
 
-static int add_up(const struct worker *workers, unsigned threads, struct sz_shard_run *run,
+static int add_up(struct worker *workers, unsigned threads, struct sz_shard_run *run,
 		  struct sz_err *err)
 {
 	struct sz_shard_run *runs[SZ_LOAD_THREADS_MAX];
@@ -135,7 +138,7 @@ static int add_up(const struct worker *workers, unsigned threads, struct sz_shar
 				*err = workers[i].err;
 			return -1;
 		}
-		runs[i] = workers[i].run;
+		runs[i] = &workers[i].run;
 	}
 	struct sz_shard_run *sum = sz_shard_runs_add(runs, threads, err);
 	if (!sum)
@@ -178,7 +181,7 @@ int sz_load_by_threads(const struct sz_load_config *config, unsigned threads,
 	/* Each load looks only at its own need. */
 	int status = sz_load_raise_limit(sz_load_connections(config), &before, err);
 	if (status == 0) {
-		status = hire(config, &crew, workers, threads, err);
+		status = hire_all(config, &crew, workers, threads, err);
 		if (status == 0)
 			status = work_together(workers, threads, run, err);
 		dismiss(workers, threads);
