@@ -47,6 +47,21 @@ static inline struct sz_hist *sz_result_hist(struct sz_load_result *result, size
 	return (struct sz_hist *)(void *)((char *)result + sz_result_hists[i].offset);
 }
 
+#define SZ_SHARD_FAMILY "sizeup/shard/"
+#define SZ_SHARD_SCHEMA SZ_SHARD_FAMILY "1"
+
+/* Of struct sz_shard_run: what all shards have to agree on, and what is a shard's own;
+ * texts of SZ_SHARD_TEXT bytes. */
+extern const struct sz_members sz_shard_asked, sz_shard_own;
+
+struct sz_text_member {
+	const char *name;
+	size_t offset;
+};
+
+#define SZ_SHARD_TEXTS 4
+extern const struct sz_text_member sz_shard_texts[SZ_SHARD_TEXTS];
+
 /* What follows from the rest of a run: fill it in. -1 when memory is out. */
 int sz_shard_run_derive(struct sz_shard_run *run, struct sz_err *err);
 

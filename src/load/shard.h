@@ -5,7 +5,9 @@
  *
  *	shard.c       which part of the load is whose
  *	wall.c        the clock of the day: all begin at the same instant
- *	shard-file.c  what a shard keeps, to a file and back
+ *	shard-run.c   what a shard keeps, and of what load it is
+ *	shard-write.c to a file
+ *	shard-read.c  and back
  *	merge.c       addition
  *
  * Together the shards are the load that was asked for: clients, users and calls

@@ -213,14 +213,19 @@ static const llhttp_settings_t keeping_settings = {EACH_RESPONSE, .on_header_fie
 void sz_http1_response_init(struct sz_http1_response *response, bool head_request)
 {
 	*response = (struct sz_http1_response){.head_request = head_request};
-	llhttp_init(llhttp_of(&response->parser), HTTP_RESPONSE, &response_settings);
 }
 
 void sz_http1_response_keep(struct sz_http1_response *response, struct sz_reply *reply)
 {
 	*reply = (struct sz_reply){0};
 	response->reply = reply;
-	llhttp_init(llhttp_of(&response->parser), HTTP_RESPONSE, &keeping_settings);
+}
+
+/* Not before there is something to parse: most responses are known. */
+static void start_parser(struct sz_http1_response *response)
+{
+	llhttp_init(llhttp_of(&response->parser), HTTP_RESPONSE,
+		    response->reply ? &keeping_settings : &response_settings);
 }
 
 static bool is_known(const struct sz_http1_response *response, const char *bytes, size_t len)
@@ -271,6 +276,8 @@ enum sz_http1_state sz_http1_response_feed(struct sz_http1_response *response, c
 		*consumed = take_known(response, bytes);
 		return SZ_HTTP1_COMPLETE;
 	}
+	if (is_first)
+		start_parser(response);
 	llhttp_of(&response->parser)->data = response;
 	*consumed = parse(&response->parser, &response->head_complete, bytes, len, &error,
 			  &response->why);

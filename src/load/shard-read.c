@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a shard keeps, as a JSON document "sizeup/shard/1", and back. Only
- * counters are in it, and histograms as [bucket, count] (stat/hist.h says which
- * bucket is what); whatever follows from them is computed anew by who reads.
+ * A shard's file, and nothing of it is believed: whatever is out of range or does not
+ * go together is refused by name. What follows from the counters is computed anew.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "load/inside.h"
@@ -19,63 +15,7 @@
 #include "load/shard-inside.h"
 #include "stat/hist.h"
 
-#define SCHEMA_FAMILY "sizeup/shard/"
-#define SCHEMA SCHEMA_FAMILY "1"
-
-#define RUN(name_, member_, most_)                                                                 \
-	{                                                                                          \
-		.name = (name_), .offset = offsetof(struct sz_shard_run, member_),                 \
-		.bytes = sizeof(((struct sz_shard_run *)NULL)->member_), .most = (most_)           \
-	}
-#define ASKED(member, most) RUN(#member, config.member, most)
-
-/* What all shards have to agree on. Numbers of enumerations stay what they are. */
-static const struct sz_member asked[] = {
-	RUN("shards", shard.of, SZ_SHARDS_MAX),
-	RUN("requests_digest", requests, SZ_SHARD_COUNT_MAX),
-	RUN("start_at_unix_ns", start_at_ns, INT64_MAX),
-	RUN("duration_ns", duration_ns, SZ_SHARD_COUNT_MAX),
-	RUN("rounds", rounds, SZ_LOAD_ROUNDS_MAX),
-	RUN("tls", config.url.tls, 1),
-	ASKED(arrivals, SZ_ARRIVALS_STREAMS),
-	ASKED(clients, (uint64_t)SZ_LOAD_CLIENTS_MAX *SZ_SHARDS_MAX),
-	ASKED(users, SZ_LOAD_CLIENTS_MAX),
-	ASKED(calls, SZ_REQUESTS_MAX),
-	ASKED(http, SZ_HTTP_1_0),
-	ASKED(streams, SZ_LOAD_CLIENTS_MAX),
-	ASKED(connect, SZ_CONNECT_BURST),
-	ASKED(late, SZ_LATE_DROP),
-	ASKED(pause_ns, SZ_SHARD_COUNT_MAX),
-	ASKED(every_ns, SZ_SHARD_COUNT_MAX),
-	ASKED(reconnect_every, SZ_SHARD_COUNT_MAX),
-	ASKED(timeout_ns, SZ_SHARD_COUNT_MAX),
-	ASKED(warmup_ns, SZ_SHARD_COUNT_MAX),
-	ASKED(seed, SZ_SHARD_COUNT_MAX),
-	RUN("poisson", config.rate.poisson, 1),
-};
-
-static const struct sz_members asked_members = {asked, SZ_ARRAY_LEN(asked)};
-
-static const struct sz_member own[] = {
-	RUN("shard", shard.number, SZ_SHARDS_MAX),
-	RUN("began_unix_ns", began_ns, INT64_MAX),
-};
-
-static const struct sz_members own_members = {own, SZ_ARRAY_LEN(own)};
-
-static const struct text_member {
-	const char *name;
-	size_t offset;
-} texts[] = {
-	{"version", offsetof(struct sz_shard_run, version)},
-	{"host", offsetof(struct sz_shard_run, host)},
-	{"boot", offsetof(struct sz_shard_run, boot)},
-	{"url", offsetof(struct sz_shard_run, url)},
-};
-
-/* Describing */
-
-static char *text_at(struct sz_shard_run *run, const struct text_member *text)
+static char *text_at(struct sz_shard_run *run, const struct sz_text_member *text)
 {
 	return (char *)run + text->offset;
 }
@@ -87,249 +27,7 @@ static bool is_printable(const char *text)
 	return *text == '\0';
 }
 
-/* What is shown to people from somebody else's file is plain ASCII. */
-static void make_printable(char *text)
-{
-	for (; *text; text++) {
-		if (*text < ' ' || *text > '~')
-			*text = '?';
-	}
-}
-
-/* FNV-1a, 64 bits: it notices a difference, and hides nothing. */
-static void digest(uint64_t *hash, const void *bytes, size_t len)
-{
-	const unsigned char *at = bytes;
-	for (size_t i = 0; i < len; i++)
-		*hash = (*hash ^ at[i]) * UINT64_C(0x100000001b3);
-}
-
-static void digest_text(uint64_t *hash, const char *text)
-{
-	digest(hash, text, strlen(text) + 1);
-}
-
-static void digest_request(uint64_t *hash, const struct sz_request *request)
-{
-	digest_text(hash, request->method);
-	digest_text(hash, request->target);
-	digest_text(hash, request->host);
-	for (size_t i = 0; i < request->header_count; i++) {
-		const struct sz_header *header = &request->headers[i];
-		digest_text(hash, header->name);
-		digest_text(hash, header->is_secret ? "" : header->value);
-	}
-	digest(hash, request->body, request->body_bytes);
-	digest(hash, &request->weight, sizeof(request->weight));
-	digest(hash, request->expected, sizeof(*request->expected));
-}
-
-static uint64_t digest_of(const struct sz_load_config *config)
-{
-	const struct sz_requests *requests = config->requests;
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-	digest(&hash, config->expected.text, config->expected.len);
-	for (size_t i = 0; requests && i < requests->count; i++)
-		digest_request(&hash, &requests->items[i]);
-	if (config->setup)
-		digest_text(&hash, config->setup->items[0].label);
-	return hash % SZ_SHARD_COUNT_MAX;
-}
-
-/* Of a container it is that of the machine below. */
-static void read_boot(char boot[SZ_SHARD_TEXT])
-{
-	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-	if (!file || !fgets(boot, SZ_SHARD_TEXT, file))
-		boot[0] = '\0';
-	if (file)
-		fclose(file);
-	boot[strcspn(boot, "\n")] = '\0';
-}
-
-void sz_shard_run_describe(struct sz_shard_run *run)
-{
-	snprintf(run->version, sizeof(run->version), "%s", SIZEUP_VERSION);
-	if (gethostname(run->host, sizeof(run->host) - 1) < 0)
-		snprintf(run->host, sizeof(run->host), "unknown");
-	read_boot(run->boot);
-	make_printable(run->host);
-	run->requests = digest_of(&run->config);
-}
-
-/* Writing */
-
-static json_t *put_members(const struct sz_members *members, const void *object)
-{
-	json_t *made = json_object();
-	for (size_t i = 0; i < members->count; i++) {
-		const struct sz_member *member = &members->item[i];
-		uint64_t value = sz_member_get(member, object);
-		json_object_set_new(made, member->name,
-				    member->bytes == sizeof(bool)
-					    ? json_boolean(value)
-					    : json_integer((json_int_t)value));
-	}
-	return made;
-}
-
-static json_t *put_hist(const struct sz_hist *hist)
-{
-	json_t *buckets = json_array();
-	for (size_t i = 0; i < SZ_HIST_BUCKETS; i++) {
-		if (hist->buckets[i])
-			json_array_append_new(buckets, json_pack("[I, I]", (json_int_t)i,
-								 (json_int_t)hist->buckets[i]));
-	}
-	return json_pack("{s:I, s:I, s:I, s:I, s:f, s:o}", "count", (json_int_t)hist->count,
-			 "overflow", (json_int_t)hist->overflow, "min_ns", (json_int_t)hist->min_ns,
-			 "max_ns", (json_int_t)hist->max_ns, "sum_ns", hist->sum_ns, "buckets",
-			 buckets);
-}
-
-static json_t *put_hists(const struct sz_load_result *result)
-{
-	json_t *made = json_object();
-	for (size_t i = 0; i < SZ_RESULT_HISTS; i++)
-		json_object_set_new(made, sz_result_hists[i].name,
-				    put_hist((const void *)((const char *)result +
-							    sz_result_hists[i].offset)));
-	return made;
-}
-
-static json_t *put_rate(const struct sz_rate *rate)
-{
-	json_t *legs = json_array();
-	for (size_t i = 0; i < rate->count; i++)
-		json_array_append_new(legs, json_pack("[f, f, I]", rate->leg[i].from_rps,
-						      rate->leg[i].to_rps,
-						      (json_int_t)rate->leg[i].span_ns));
-	return legs;
-}
-
-static json_t *put_errors(const struct sz_load_result *result)
-{
-	json_t *made = json_array();
-	for (size_t i = 0; i < result->error_count; i++) {
-		const struct sz_load_error *error = &result->errors[i];
-		json_array_append_new(made, json_pack("[i, i, I]", (int)error->phase, error->errnum,
-						      (json_int_t)error->count));
-	}
-	return made;
-}
-
-static json_t *put_series(const struct sz_load_series *series)
-{
-	json_t *ok = json_array();
-	for (size_t i = 0; i < series->count; i++)
-		json_array_append_new(ok, json_integer((json_int_t)series->ok[i]));
-	return json_pack("{s:I, s:o}", "interval_ns", (json_int_t)series->interval_ns, "ok", ok);
-}
-
-static json_t *put_rounds(const struct sz_load_result *result)
-{
-	json_t *made = json_array();
-	for (size_t i = 0; i < result->round_count; i++) {
-		const struct sz_load_round *round = &result->rounds[i];
-		json_array_append_new(made,
-				      json_pack("[I, I, I, I]", (json_int_t)round->slowest_ttfb_ns,
-						(json_int_t)round->slowest_ns,
-						(json_int_t)round->failed,
-						(json_int_t)round->slowest_part));
-	}
-	return made;
-}
-
-static json_t *put_part(const struct sz_load_part *part)
-{
-	json_t *outcomes = json_array();
-	for (int i = 0; i < SZ_OUTCOME_COUNT; i++)
-		json_array_append_new(outcomes, json_integer((json_int_t)part->outcomes[i]));
-	return json_pack("{s:s?, s:o, s:o, s:o}", "request", part->label, "outcomes", outcomes,
-			 "ttfb", put_hist(&part->ttfb), "latency", put_hist(&part->latency));
-}
-
-static json_t *put_parts(const struct sz_load_result *result)
-{
-	json_t *made = json_array();
-	for (size_t i = 0; i < result->part_count; i++)
-		json_array_append_new(made, put_part(&result->parts[i]));
-	return made;
-}
-
-void sz_shard_run_write(const struct sz_shard_run *run, struct sz_buf *out)
-{
-	json_t *document = json_object();
-	json_object_set_new(document, "schema", json_string(SCHEMA));
-	json_object_set_new(document, "histogram_layout", json_integer(SZ_HIST_LAYOUT_ID));
-	for (size_t i = 0; i < SZ_ARRAY_LEN(texts); i++)
-		json_object_set_new(document, texts[i].name,
-				    json_string((const char *)run + texts[i].offset));
-	json_object_update_new(document, put_members(&own_members, run));
-	json_object_set_new(document, "clock_error_ns",
-			    run->clock_error_ns < 0 ? json_null()
-						    : json_integer(run->clock_error_ns));
-	json_object_set_new(document, "asked", put_members(&asked_members, run));
-	json_object_set_new(document, "rate", put_rate(&run->config.rate));
-	json_object_set_new(document, "counts", put_members(&sz_result_counters, &run->result));
-	json_object_set_new(document, "errors", put_errors(&run->result));
-	json_object_set_new(document, "not_http_sample", json_string(run->result.not_http));
-	json_object_set_new(document, "histograms", put_hists(&run->result));
-	json_object_set_new(document, "series", put_series(&run->result.series));
-	json_object_set_new(document, "rounds", put_rounds(&run->result));
-	json_object_set_new(document, "requests", put_parts(&run->result));
-	/* 17 digits: a double comes back as it was. */
-	sz_autofree char *text = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17));
-	json_decref(document);
-	if (!text)
-		out->failed = true;
-	else
-		sz_buf_printf(out, "%s\n", text);
-}
-
-/* 0 or an errno. */
-static int write_all(int fd, const struct sz_buf *document)
-{
-	for (size_t done = 0; done < document->len;) {
-		ssize_t n = write(fd, document->data + done, document->len - done);
-		if (n < 0 && errno != EINTR)
-			return errno;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	/* A name is not to stand for a file that a crash has left empty. */
-	return fsync(fd) < 0 ? errno : 0;
-}
-
-static int write_new(char *path, const struct sz_buf *document)
-{
-	sz_autoclose int fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	int errnum = write_all(fd, document);
-	if (errnum)
-		unlink(path);
-	return errnum;
-}
-
-int sz_shard_run_save(const struct sz_shard_run *run, const char *path, struct sz_err *err)
-{
-	sz_autobuf struct sz_buf document = {0}, fresh = {0};
-	sz_shard_run_write(run, &document);
-	sz_buf_printf(&fresh, "%s.XXXXXX", path);
-	if (document.failed || fresh.failed)
-		return sz_err_nomem(err);
-	int errnum = write_new(fresh.data, &document);
-	if (errnum == 0 && rename(fresh.data, path) < 0) {
-		errnum = errno;
-		unlink(fresh.data);
-	}
-	if (errnum == 0)
-		return 0;
-	sz_err_set(err, SZ_MACHINE, errnum, "cannot write %.200s", path);
-	return sz_err_hint(err, "give --out a path in a directory that you may write to");
-}
-
-/* Reading. What is wrong is told once, where it is seen. */
+/* What is wrong is told once, where it is seen. */
 
 struct source {
 	const char *name; /* of the file */
@@ -375,11 +73,11 @@ static int take_members(const struct source *source, const json_t *from,
 
 static int take_texts(const struct source *source, const json_t *document, struct sz_shard_run *run)
 {
-	for (size_t i = 0; i < SZ_ARRAY_LEN(texts); i++) {
-		const char *text = json_string_value(json_object_get(document, texts[i].name));
+	for (size_t i = 0; i < SZ_SHARD_TEXTS; i++) {
+		const char *text = json_string_value(json_object_get(document, sz_shard_texts[i].name));
 		if (!text || strlen(text) >= SZ_SHARD_TEXT || !is_printable(text))
-			return refuse(source, "is missing or no plain text", texts[i].name);
-		snprintf(text_at(run, &texts[i]), SZ_SHARD_TEXT, "%s", text);
+			return refuse(source, "is missing or no plain text", sz_shard_texts[i].name);
+		snprintf(text_at(run, &sz_shard_texts[i]), SZ_SHARD_TEXT, "%s", text);
 	}
 	return 0;
 }
@@ -600,8 +298,8 @@ static int take_document(const struct source *source, const json_t *document,
 		return refuse(source, "is missing or out of range", "clock_error_ns");
 	run->clock_error_ns = json_is_null(error_ns) ? -1 : (int64_t)clock_error_ns;
 	if (take_texts(source, document, run) < 0 ||
-	    take_members(source, document, &own_members, run) < 0 ||
-	    take_members(source, json_object_get(document, "asked"), &asked_members, run) < 0 ||
+	    take_members(source, document, &sz_shard_own, run) < 0 ||
+	    take_members(source, json_object_get(document, "asked"), &sz_shard_asked, run) < 0 ||
 	    take_rate(source, json_object_get(document, "rate"), &run->config.rate) < 0 ||
 	    take_members(source, json_object_get(document, "counts"), &sz_result_counters, result) <
 		    0 ||
@@ -624,10 +322,10 @@ static int check_schema(const struct source *source, const json_t *document)
 	const char *schema = json_string_value(json_object_get(document, "schema"));
 	json_int_t layout = json_integer_value(json_object_get(document, "histogram_layout"));
 	char quote[SZ_INPUT_QUOTE];
-	if (!schema || strncmp(schema, SCHEMA_FAMILY, strlen(SCHEMA_FAMILY)) != 0)
+	if (!schema || strncmp(schema, SZ_SHARD_FAMILY, strlen(SZ_SHARD_FAMILY)) != 0)
 		return refuse(source, "not the result of a shard", "");
-	if (strcmp(schema, SCHEMA) != 0)
-		sz_err_set(source->err, SZ_USAGE, 0, "%.200s is of version %s, not " SCHEMA,
+	if (strcmp(schema, SZ_SHARD_SCHEMA) != 0)
+		sz_err_set(source->err, SZ_USAGE, 0, "%.200s is of version %s, not " SZ_SHARD_SCHEMA,
 			   source->name, sz_input_quote(schema, strlen(schema), quote));
 	else if (layout != SZ_HIST_LAYOUT_ID)
 		sz_err_set(source->err, SZ_USAGE, 0,
@@ -685,46 +383,4 @@ void sz_shard_run_free(struct sz_shard_run *run)
 	sz_arena_fini(&run->arena);
 	free(run->parts);
 	free(run);
-}
-
-/* Comparing */
-
-static bool same_rate(const struct sz_rate *a, const struct sz_rate *b)
-{
-	return a->count == b->count && memcmp(a->leg, b->leg, a->count * sizeof(a->leg[0])) == 0;
-}
-
-static bool same_parts(const struct sz_load_result *a, const struct sz_load_result *b)
-{
-	if (a->part_count != b->part_count)
-		return false;
-	for (size_t i = 0; i < a->part_count; i++) {
-		const char *ours = a->parts[i].label, *theirs = b->parts[i].label;
-		if ((ours == NULL) != (theirs == NULL) || (ours && strcmp(ours, theirs) != 0))
-			return false;
-	}
-	return true;
-}
-
-bool sz_shard_run_asks_same(const struct sz_shard_run *a, const struct sz_shard_run *b,
-			    char difference[SZ_SHARD_TEXT])
-{
-	for (size_t i = 0; i < asked_members.count; i++) {
-		const struct sz_member *member = &asked_members.item[i];
-		uint64_t ours = sz_member_get(member, a), theirs = sz_member_get(member, b);
-		if (ours == theirs)
-			continue;
-		snprintf(difference, SZ_SHARD_TEXT, "%s is %llu and %llu", member->name,
-			 (unsigned long long)ours, (unsigned long long)theirs);
-		return false;
-	}
-	difference[0] = '\0';
-	if (strcmp(a->url, b->url) != 0)
-		snprintf(difference, SZ_SHARD_TEXT, "the URLs are %.200s and %.200s", a->url,
-			 b->url);
-	else if (!same_rate(&a->config.rate, &b->config.rate))
-		snprintf(difference, SZ_SHARD_TEXT, "the rates differ");
-	else if (!same_parts(&a->result, &b->result))
-		snprintf(difference, SZ_SHARD_TEXT, "the requests differ");
-	return difference[0] == '\0';
 }
