@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* A value's bucket: the value shifted right until it fits into SUB_BITS + 1
- * bits. Its leading bit is then set, except for values below 128, which are
- * not shifted: so every shift has 64 buckets of its own and the first has 128. */
+ * bits. Its leading bit is then set, except for values below 512, which are
+ * not shifted: so every shift has 256 buckets of its own and the first has 512. */
 static size_t bucket_of(uint64_t value_ns)
 {
 	int bits = 64 - __builtin_clzll(value_ns | 1);

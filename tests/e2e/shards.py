@@ -34,12 +34,12 @@ def merge(where, *options):
 
 
 def bucket_middles():
-    """By the layout that src/stat/hist.h describes: below 128 each value has its
-    own bucket, above each octave is cut into 64."""
-    middles = [float(value) for value in range(128)]
-    low, width = 128, 2
+    """By the layout that src/stat/hist.h describes: below 512 each value has its
+    own bucket, above each octave is cut into 256."""
+    middles = [float(value) for value in range(512)]
+    low, width = 512, 2
     while low <= 7200 * 10**9:
-        middles += [low + i * width + (width - 1) / 2 for i in range(64)]
+        middles += [low + i * width + (width - 1) / 2 for i in range(256)]
         low, width = 2 * low, 2 * width
     return middles
 

@@ -275,7 +275,7 @@ static void other_versions_are_refused(void **state)
 			      "version sizeup/shard/2");
 	assert_change_refused(NULL, "schema", json_string("sizeup/load/1"), "not the result");
 	assert_change_refused(NULL, "schema", NULL, "not the result");
-	assert_change_refused(NULL, "histogram_layout", json_integer(2), "layout 2");
+	assert_change_refused(NULL, "histogram_layout", json_integer(1), "layout 1");
 }
 
 static void what_is_out_of_range_is_refused(void **state)
