@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "advise/load.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -211,6 +212,19 @@ static void note_left_out(const struct sz_load_result *result, struct sz_load_ju
 		     strerrordesc_np(first->left_out), count > 1 ? " and others" : "");
 }
 
+static void note_ports(const struct sz_load_result *result, struct sz_load_judgement *judgement)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < result->error_count; i++)
+		count += result->errors[i].errnum == EADDRNOTAVAIL ? result->errors[i].count : 0;
+	if (count)
+		note(judgement,
+		     "%llu times there was no free local port for a connection: those closed in the "
+		     "last minute count, too. Keep them open longer, or connect from several "
+		     "addresses (--sources 16)",
+		     (unsigned long long)count);
+}
+
 void sz_load_judge(const struct sz_load_config *config, const struct sz_load_result *result,
 		   struct sz_load_judgement *judgement)
 {
@@ -223,6 +237,7 @@ void sz_load_judge(const struct sz_load_config *config, const struct sz_load_res
 	judge_failures(result, judgement);
 	judge_concurrency(config, result, judgement);
 	note_left_out(result, judgement);
+	note_ports(result, judgement);
 	if (config->setup && result->cookies == 0)
 		note(judgement, "the answers to --setup set no cookie: the requests are as without "
 				"it");

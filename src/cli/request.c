@@ -50,6 +50,9 @@ const struct sz_opt sz_cli_request_options[SZ_CLI_REQUEST_OPTIONS] = {
 		 "every connection"},
 	{"streams", SZ_OPT_COUNT, AT(streams), .arg = "N", .min = 1, .max = SZ_LOAD_CLIENTS_MAX,
 	 .fallback = "1", .help = "clients that share a connection of --http 2"},
+	{"sources", SZ_OPT_COUNT, AT(sources), .arg = "N", .min = 1, .max = 254, .fallback = "1",
+	 .help = "connect to 127.0.0.x from 127.0.0.1 to 127.0.0.N in turn: each has some 28,000 "
+		 "ports for connections that are open or were closed within the last minute"},
 	{"unix-socket", SZ_OPT_TEXT, AT(unix_socket), .arg = "PATH",
 	 .help = "connect to this socket; URL says the rest"},
 	{"cacert", SZ_OPT_TEXT, AT(ca), .arg = "PATH",
@@ -234,6 +237,19 @@ static int find_addresses(const struct sz_origin *origin, struct sz_addrs *addrs
 	return 0;
 }
 
+static int check_sources(const struct sz_cli_request *options, const struct sz_addrs *addrs,
+			 struct sz_err *err)
+{
+	size_t i = 0;
+	while (i < addrs->count && addrs->list[i].storage.ss_family == AF_INET &&
+	       sz_addr_is_loopback(&addrs->list[i]))
+		i++;
+	if (options->sources == 1 || i == addrs->count)
+		return 0;
+	sz_err_set(err, SZ_USAGE, 0, "--sources is for a service at 127.0.0.x alone");
+	return sz_err_hint(err, "name it by that address, as http://127.0.0.1:8000/");
+}
+
 int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t url_count,
 	       struct sz_cli_asked *asked, struct sz_load_config *config, struct sz_err *err)
 {
@@ -244,6 +260,7 @@ int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t u
 	const struct sz_origin *origin = &asked->requests->origins[0];
 	if (find_addresses(origin, &asked->addrs, err) < 0 ||
 	    sz_cli_check_target(&origin->url, &asked->addrs, options->owned, err) < 0 ||
+	    check_sources(options, &asked->addrs, err) < 0 ||
 	    (origin->url.tls && make_tls_pair(options, asked, err) < 0) ||
 	    (options->setup && build_setup(options, &origin->url, &asked->setup, err) < 0))
 		return -1;
@@ -252,6 +269,7 @@ int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t u
 	config->addrs = &asked->addrs;
 	config->http = (enum sz_http)options->http;
 	config->streams = (unsigned)options->streams;
+	config->sources = options->sources == 1 ? 0 : (unsigned)options->sources;
 	config->requests = asked->requests;
 	config->setup = asked->setup;
 	config->tls = asked->tls;

@@ -10,6 +10,7 @@ void sz_addresses_init(struct sz_load *load)
 {
 	const struct sz_addrs *addrs = load->config.addrs;
 	load->route.addr = load->addresses[0].addr = load->config.addr;
+	load->route.source_count = load->config.sources;
 	load->address_count = 1;
 	for (; addrs && load->address_count < addrs->count; load->address_count++)
 		load->addresses[load->address_count].addr = addrs->list[load->address_count];

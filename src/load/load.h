@@ -147,6 +147,8 @@ struct sz_load_config {
 	struct sz_addr addr;
 	const struct sz_addrs *addrs; /* borrowed; all of the service, of which addr is the first.
 				       * NULL: addr alone */
+	unsigned sources;             /* loopback addresses to connect from in turn; 0: the kernel's
+				       * choice. addrs are then of 127.0.0.0/8 */
 	unsigned turn;                /* with which of them the first connection begins */
 	struct sz_tls *tls;           /* borrowed; for https */
 	const struct sz_requests *requests; /* borrowed, all to the origin of url; NULL: GET url */

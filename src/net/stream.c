@@ -43,7 +43,8 @@ int sz_stream_explain(const struct sz_route *route, int errnum, struct sz_err *e
 		{EAGAIN, "its listen queue is full: fewer clients, or a longer backlog there"},
 		{EADDRNOTAVAIL,
 		 "all local ports towards it are in use or in TIME-WAIT: keep connections "
-		 "open longer, or widen net.ipv4.ip_local_port_range"},
+		 "open longer, connect from several addresses (--sources 16), or widen "
+		 "net.ipv4.ip_local_port_range"},
 		{EMFILE, "raise the limit of open files (ulimit -n), or ask for fewer clients"},
 		{ENFILE, "raise fs.file-max, or ask for fewer clients"},
 	};
