@@ -50,11 +50,11 @@ struct sz_cli_request {
 	struct sz_texts headers;
 	int http; /* enum sz_http */
 	uint64_t streams, sources;
-	bool keep_secrets, insecure, full_handshakes, owned;
+	bool streamed, keep_secrets, insecure, full_handshakes, owned;
 };
 
 /* Their rows, shared by the tables of commands whose options begin with them. */
-#define SZ_CLI_REQUEST_OPTIONS 21
+#define SZ_CLI_REQUEST_OPTIONS 22
 extern const struct sz_opt sz_cli_request_options[SZ_CLI_REQUEST_OPTIONS];
 
 /* What a load's configuration borrows; starts out zeroed. */

@@ -20,6 +20,8 @@ const struct sz_opt sz_cli_request_options[SZ_CLI_REQUEST_OPTIONS] = {
 	 .help = "another header, as 'Name: value', or @FILE with one a line; "
 		 "repeatable"},
 	{"body", SZ_OPT_TEXT, 'd', AT(body), .arg = "TEXT", .help = "what to send, or @FILE"},
+	{"streamed", SZ_OPT_FLAG, AT(streamed),
+	 .help = "send bodies in chunks, without telling their length before"},
 	{"bearer-file", SZ_OPT_TEXT, AT(bearer_file), .arg = "PATH",
 	 .help = "file with a token on its first line: Authorization: Bearer"},
 	{"basic-file", SZ_OPT_TEXT, AT(basic_file), .arg = "PATH",
@@ -108,6 +110,13 @@ static void tell_left_out(const struct sz_requests *requests)
 	tell_exposed(requests);
 }
 
+static enum sz_framing framing_of(const struct sz_cli_request *options)
+{
+	if (!options->streamed)
+		return SZ_FRAMED_BY_LENGTH;
+	return options->http == SZ_HTTP_2 ? SZ_FRAMED_BY_END : SZ_FRAMED_BY_CHUNKS;
+}
+
 static int build(const struct sz_cli_request *options, char *const *urls, size_t url_count,
 		 struct sz_requests **requests, struct sz_err *err)
 {
@@ -124,6 +133,7 @@ static int build(const struct sz_cli_request *options, char *const *urls, size_t
 		.expected = options->expect_status,
 		.keep_secrets = options->keep_secrets,
 		.is_http10 = options->http == SZ_HTTP_1_0,
+		.framing = framing_of(options),
 	};
 	if (sz_requests_new(&config, requests, err) < 0)
 		return -1;
@@ -178,6 +188,10 @@ static int check_files(const struct sz_cli_request *options, size_t url_count, s
 	if (!!options->list + !!options->har + !!options->log > 1) {
 		sz_err_set(err, SZ_USAGE, 0, "--list, --har and --log exclude each other");
 		return sz_err_hint(err, "load them one after the other");
+	}
+	if (options->streamed && options->http == SZ_HTTP_1_0) {
+		sz_err_set(err, SZ_USAGE, 0, "--streamed: HTTP/1.0 has no chunks");
+		return sz_err_hint(err, "leave one of --streamed and --http 1.0 out");
 	}
 	if (reads_file(options) && url_count > 1) {
 		sz_err_set(err, SZ_USAGE, 0,

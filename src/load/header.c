@@ -17,7 +17,7 @@ static const struct {
 	{"Proxy-Connection", "requests go to the service itself, through no proxy"},
 	{"TE", "answers are taken without trailers"},
 	{"Trailer", "bodies are sent without trailers"},
-	{"Transfer-Encoding", "bodies are sent with their length"},
+	{"Transfer-Encoding", "bodies are sent with their length, or in chunks by --streamed"},
 	{"Upgrade", "connections do not change their protocol"},
 };
 

@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 
+#define CHUNK_BYTES 16384
+
 /* --- checks --- */
 
 bool sz_method_is_sound(const char *method)
@@ -127,7 +129,10 @@ static int gather_headers(struct sz_requests *requests, const struct sz_request_
 	if (!holds(headers, count, "User-Agent"))
 		headers[count++] =
 			(struct sz_header){"User-Agent", "sizeup/" SIZEUP_VERSION, false};
-	if (parts->body || expects_body(parts->method)) {
+	if (parts->body && requests->framing == SZ_FRAMED_BY_CHUNKS) {
+		headers[count++] = (struct sz_header){"Transfer-Encoding", "chunked", false};
+	} else if (parts->body ? requests->framing == SZ_FRAMED_BY_LENGTH
+			       : expects_body(parts->method)) {
 		if (!add_length(requests, parts, &headers[count++]))
 			return sz_err_nomem(err);
 	}
@@ -169,6 +174,40 @@ static int write_head(struct sz_requests *requests, struct sz_request *request, 
 	request->head = sz_arena_copy(&requests->arena, head.data, head.len);
 	request->joined_bytes = head.len;
 	return request->head ? 0 : sz_err_nomem(err);
+}
+
+static int cut_into_chunks(struct sz_requests *requests, const char *body, size_t body_bytes,
+			   struct sz_err *err)
+{
+	sz_autobuf struct sz_buf wire = {0};
+	for (size_t done = 0; done < body_bytes;) {
+		size_t left = body_bytes - done;
+		size_t len = left < CHUNK_BYTES ? left : CHUNK_BYTES;
+		sz_buf_printf(&wire, "%zx\r\n", len);
+		sz_buf_append(&wire, body + done, len);
+		sz_buf_puts(&wire, "\r\n");
+		done += len;
+	}
+	sz_buf_puts(&wire, "0\r\n\r\n");
+	if (wire.failed)
+		return sz_err_nomem(err);
+	requests->whole_body = body;
+	requests->chunked_body_bytes = wire.len;
+	return sz_requests_keep_body(requests, wire.data, wire.len, &requests->chunked_body, err);
+}
+
+/* Requests may share a body, and then they share its chunks. */
+static int frame_body(struct sz_requests *requests, struct sz_request *request,
+		      struct sz_err *err)
+{
+	if (!request->body || requests->framing != SZ_FRAMED_BY_CHUNKS)
+		return 0;
+	if (request->body != requests->whole_body &&
+	    cut_into_chunks(requests, request->body, request->body_bytes, err) < 0)
+		return -1;
+	request->body = requests->chunked_body;
+	request->body_bytes = requests->chunked_body_bytes;
+	return 0;
 }
 
 static int name_request(struct sz_requests *requests, const struct sz_request_parts *parts,
@@ -216,7 +255,8 @@ int sz_requests_push(struct sz_requests *requests, const struct sz_request_parts
 	};
 	if (check_parts(requests, parts, err) < 0 ||
 	    name_request(requests, parts, &made, err) < 0 ||
-	    gather_headers(requests, parts, &made, err) < 0 || write_head(requests, &made, err) < 0)
+	    gather_headers(requests, parts, &made, err) < 0 ||
+	    frame_body(requests, &made, err) < 0 || write_head(requests, &made, err) < 0)
 		return -1;
 	if (sz_grow(&requests->items, &requests->cap, requests->count + 1, sizeof(made)) < 0)
 		return sz_err_nomem(err);

@@ -250,6 +250,7 @@ static int set_all(struct sz_requests *requests, const struct sz_requests_config
 	requests->keep_secrets = config->keep_secrets;
 	requests->keep_other_origins = config->keep_other_origins;
 	requests->is_http10 = config->is_http10;
+	requests->framing = config->framing;
 	if (sz_statuses_parse(expected, &requests->expected, err) < 0 ||
 	    set_base(requests, config->base, err) < 0 ||
 	    set_unix_path(requests, config->unix_socket, err) < 0 ||

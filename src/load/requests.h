@@ -104,6 +104,13 @@ enum sz_left_out {
 
 const char *sz_left_out_name(enum sz_left_out why); /* "other_origin", … */
 
+/* How a request tells where its body ends. */
+enum sz_framing {
+	SZ_FRAMED_BY_LENGTH,
+	SZ_FRAMED_BY_CHUNKS, /* HTTP/1.1; the body of a request is then that of the wire */
+	SZ_FRAMED_BY_END,    /* HTTP/2: of the stream */
+};
+
 struct sz_requests {
 	struct sz_request *items; /* those of a HAR file or a log in order of at_ns */
 	size_t count;
@@ -132,6 +139,10 @@ struct sz_requests {
 	const char *unix_path;
 	const struct sz_origin *base; /* NULL: none */
 	bool keep_secrets, keep_other_origins, is_http10;
+	enum sz_framing framing;
+	/* The last body that was cut into chunks, and what became of it. */
+	const char *whole_body, *chunked_body;
+	size_t chunked_body_bytes;
 };
 
 /* What the requests of a set have in common. Texts are copied. */
@@ -152,6 +163,7 @@ struct sz_requests_config {
 	bool keep_secrets;       /* send a HAR file's cookies and other secret headers */
 	bool keep_other_origins; /* send a HAR file's requests to other origins, too */
 	bool is_http10;          /* heads are of HTTP/1.0 */
+	enum sz_framing framing;
 };
 
 int sz_requests_new(const struct sz_requests_config *config, struct sz_requests **requests,
