@@ -147,11 +147,11 @@ static void judge_window(const struct sz_load_config *config, const struct sz_lo
 		return;
 	if (result->sent == 0)
 		distrust(judgement, "no request was sent within the window: all clients waited for "
-				    "earlier ones (a longer --duration)");
+				    "earlier ones (a longer --duration, or more --requests)");
 	else if (mean_ns * WINDOW_LATENCIES > (double)result->duration_ns)
 		distrust(judgement,
 			 "the window is shorter than %d times the mean latency of %s (a longer "
-			 "--duration)",
+			 "--duration, or more --requests)",
 			 WINDOW_LATENCIES, sz_format_duration(latency, mean_ns));
 }
 
@@ -219,7 +219,8 @@ static void note_ports(const struct sz_load_result *result, struct sz_load_judge
 		count += result->errors[i].errnum == EADDRNOTAVAIL ? result->errors[i].count : 0;
 	if (count)
 		note(judgement,
-		     "%llu times there was no free local port for a connection: those closed in the "
+		     "%llu times there was no free local port for a connection: those closed in "
+		     "the "
 		     "last minute count, too. Keep them open longer, or connect from several "
 		     "addresses (--sources 16)",
 		     (unsigned long long)count);

@@ -89,8 +89,8 @@ static const struct sz_opt load_options[] = {
 	 .help = "instead of showing the result keep all of it for sizeup merge; {shard} stands "
 		 "for the shard's number"},
 	{"csv", SZ_OPT_TEXT, AT(csv), .arg = "PATH",
-	 .help = "also write a line for each second of the window: what was sent, and what was "
-		 "settled by outcome"},
+	 .help = "also write a line for each second of the window, and of what was settled after "
+		 "it: what was sent, and what was settled by outcome"},
 	{"file", SZ_OPT_FILE, .arg = "PATH",
 	 .help = "a YAML file of options by their names without dashes (clients: 200), and URL as "
 		 "url: http://127.0.0.1:8000/; the command line wins over it; paths in it are "

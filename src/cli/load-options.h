@@ -18,7 +18,6 @@ struct sz_load_options {
 };
 _Static_assert(offsetof(struct sz_load_options, request) == 0, "its rows are shared");
 
-
 /* Fill config, and what it borrows: asked is the caller's to sz_cli_asked_fini() in any
  * case. 0 or -1. */
 int sz_cli_load_config(const struct sz_load_options *options, const struct sz_parsed *parsed,

@@ -25,10 +25,6 @@ static int fill_rate(const struct sz_load_options *options, struct sz_load_confi
 {
 	if (!options->rate)
 		return 0;
-	if (options->burst) {
-		sz_err_set(err, SZ_USAGE, 0, "--rate and --burst exclude each other");
-		return sz_err_hint(err, "for bursts at a fixed pace use --burst K --every TIME");
-	}
 	config->arrivals = SZ_ARRIVALS_OPEN;
 	config->late = (enum sz_late)options->late;
 	config->rate.poisson = options->arrivals == 1;
@@ -53,10 +49,8 @@ static int fill_replay(const struct sz_load_options *options, struct sz_load_con
 	char *end;
 	if (!options->request.log)
 		return 0;
-	if (options->rate || options->burst || options->shard || options->out ||
-	    options->threads > 1) {
-		sz_err_set(err, SZ_USAGE, 0,
-			   "--log excludes --rate, --burst, --shard, --out and --threads");
+	if (options->shard || options->out || options->threads > 1) {
+		sz_err_set(err, SZ_USAGE, 0, "--log excludes --shard, --out and --threads");
 		return sz_err_hint(err, "its calls come when they came");
 	}
 	double speed = strtod(options->speed, &end);
@@ -71,36 +65,66 @@ static int fill_replay(const struct sz_load_options *options, struct sz_load_con
 			"sizeup: the first %zu of %zu calls come within %g s; a longer "
 			"--duration takes more\n",
 			count, config->requests->count, duration_s);
-	double rate_rps = fmax((double)count / duration_s, SZ_RATE_MIN_RPS);
 	config->arrivals = SZ_ARRIVALS_OPEN;
 	config->late = (enum sz_late)options->late;
 	config->replay_speed = speed;
-	config->rate =
-		(struct sz_rate){.leg = {{rate_rps, rate_rps, options->duration_ns}}, .count = 1};
+	uint64_t plays_ns = sz_cli_load_duration_ns(options, config);
+	double rate_rps = (double)count / sz_ns_to_s(plays_ns);
+	rate_rps = fmin(fmax(rate_rps, SZ_RATE_MIN_RPS), SZ_RATE_MAX_RPS);
+	config->rate = (struct sz_rate){.leg = {{rate_rps, rate_rps, plays_ns}}, .count = 1};
 	return 0;
 }
 
-/* What makes no sense with streams that stay open, by name. */
-static int check_hold(const struct sz_load_options *options, struct sz_err *err)
+/* How requests come. A HAR file may be the mix of an open loop, too. */
+enum mode { LOOP, OPEN, REPLAY, BURSTS, STREAMS };
+
+static enum mode mode_of(const struct sz_load_options *options)
 {
+	if (options->hold)
+		return STREAMS;
+	if (options->rate)
+		return OPEN;
+	if (options->request.log)
+		return REPLAY;
+	return options->burst || options->request.har ? BURSTS : LOOP;
+}
+
+#define IN(mode) (1u << (mode))
+
+/* What would have no effect, by name. */
+static int check_modes(const struct sz_load_options *options, struct sz_err *err)
+{
+	static const char *const modes[] = {[LOOP] = "a closed loop",
+					    [OPEN] = "--rate",
+					    [REPLAY] = "--log",
+					    [BURSTS] = "bursts",
+					    [STREAMS] = "--hold"};
 	const struct {
 		const char *name;
 		bool is_given;
-	} others[] = {
-		{"--rate", options->rate != NULL},
-		{"--burst", options->burst > 0},
-		{"--har", options->request.har != NULL},
-		{"--log", options->request.log != NULL},
-		{"--think", options->think_ns > 0},
-		{"--reconnect-every", options->reconnect_every > 0},
-		{"--expect-body", options->expect_body != NULL},
+		unsigned modes;
+	} rows[] = {
+		{"--rate", options->rate != NULL, IN(OPEN)},
+		{"--burst", options->burst > 0, IN(BURSTS)},
+		{"--har", options->request.har != NULL, IN(OPEN) | IN(BURSTS)},
+		{"--log", options->request.log != NULL, IN(REPLAY)},
+		{"--speed", strcmp(options->speed, "1") != 0, IN(REPLAY)},
+		{"--late", options->late != SZ_LATE_SEND, IN(OPEN) | IN(REPLAY)},
+		{"--think", options->think_ns > 0, IN(LOOP)},
+		{"--every", options->every_ns > 0, IN(BURSTS)},
+		{"--requests", options->requests > 0, IN(LOOP)},
+		{"--precision", options->precision != NULL, IN(LOOP)},
+		{"--reconnect-every", options->reconnect_every > 0, ~IN(STREAMS)},
+		{"--expect-body", options->expect_body != NULL, ~IN(STREAMS)},
 	};
-	for (size_t i = 0; options->hold && i < SZ_ARRAY_LEN(others); i++) {
-		if (!others[i].is_given)
+	enum mode mode = mode_of(options);
+	for (size_t i = 0; i < SZ_ARRAY_LEN(rows); i++) {
+		if (!rows[i].is_given || (rows[i].modes & IN(mode)))
 			continue;
-		sz_err_set(err, SZ_USAGE, 0, "--hold and %s exclude each other", others[i].name);
-		return sz_err_hint(err, "with --hold each of --clients asks once and keeps its "
-					"response");
+		sz_err_set(err, SZ_USAGE, 0, "%s and %s exclude each other", modes[mode],
+			   rows[i].name);
+		return sz_err_hint(err, "leave %s out, or say otherwise how requests come",
+				   rows[i].name);
 	}
 	return 0;
 }
@@ -149,7 +173,7 @@ int sz_cli_load_config(const struct sz_load_options *options, const struct sz_pa
 	};
 	if (options->hold)
 		config->arrivals = SZ_ARRIVALS_STREAMS;
-	if (check_hold(options, err) < 0 || fill_rate(options, config, err) < 0 ||
+	if (check_modes(options, err) < 0 || fill_rate(options, config, err) < 0 ||
 	    sz_cli_fill_expected(options->expect_body, config, err) < 0 ||
 	    sz_cli_ask(&options->request, parsed->operand, parsed->operand_count, asked, config,
 		       err) < 0)
@@ -159,7 +183,8 @@ int sz_cli_load_config(const struct sz_load_options *options, const struct sz_pa
 	return fill_burst(options, config, err);
 }
 
-uint64_t sz_cli_load_duration_ns(const struct sz_load_options *options, const struct sz_load_config *config)
+uint64_t sz_cli_load_duration_ns(const struct sz_load_options *options,
+				 const struct sz_load_config *config)
 {
 	const struct sz_requests *requests = config->requests;
 	if (config->replay_speed == 0)
@@ -183,15 +208,14 @@ static int parse_precision(const char *text, double *ratio, struct sz_err *err)
 }
 
 /* A closed loop of one process may end before its time. */
-static int fill_goal(const struct sz_load_options *options, const struct sz_load_config *config,
-		     struct sz_load_span *span, struct sz_err *err)
+static int fill_goal(const struct sz_load_options *options, struct sz_load_span *span,
+		     struct sz_err *err)
 {
 	if (!options->requests && !options->precision)
 		return 0;
-	if (config->arrivals != SZ_ARRIVALS_CLOSED || options->threads > 1 || options->shard) {
+	if (options->threads > 1 || options->shard) {
 		sz_err_set(err, SZ_USAGE, 0,
-			   "--requests and --precision end a closed loop of one thread and one "
-			   "machine");
+			   "--requests and --precision end a load of one thread and one machine");
 		return sz_err_hint(err, "leave them out; --duration ends every load");
 	}
 	span->requests = options->requests;
@@ -210,5 +234,5 @@ int sz_cli_load_span(const struct sz_load_options *options, const struct sz_load
 		*span = (struct sz_load_span){.rounds = options->rounds, .max_ns = ROUNDS_MOST_NS};
 	else
 		*span = (struct sz_load_span){.min_ns = duration_ns, .max_ns = duration_ns};
-	return fill_goal(options, config, span, err);
+	return fill_goal(options, span, err);
 }

@@ -28,13 +28,12 @@ struct live {
 	uint64_t start_ns, duration_ns;
 };
 
-static bool tell_live(void *arg, uint64_t ok)
+static void tell_live(void *arg, uint64_t ok)
 {
 	const struct live *live = arg;
 	double now_s = sz_ns_to_s(sz_now_ns() - live->start_ns);
 	fprintf(stderr, "\r\033[K  %.0f of %.0f s, %llu good answers, %.0f req/s", now_s,
 		sz_ns_to_s(live->duration_ns), (unsigned long long)ok, (double)ok / now_s);
-	return true;
 }
 
 static void start_live(void *arg, enum sz_edge edge)
@@ -50,6 +49,8 @@ static void start_live(void *arg, enum sz_edge edge)
 static void tell_short(const struct sz_load_span *span, const struct sz_load_result *result)
 {
 	uint64_t ok = result->outcomes[SZ_OUTCOME_OK];
+	if (result->interrupted || result->aborted)
+		return;
 	if (ok < span->requests)
 		fprintf(stderr,
 			"sizeup: %llu of %llu requests were answered well; a longer --duration "
@@ -116,8 +117,8 @@ static int check_directory(const char *option, const char *path, struct sz_err *
 }
 
 /* Shards that have one command line must not have one file. */
-static int name_file(const struct sz_load_options *options, const struct sz_shard *shard, char **path,
-		     struct sz_err *err)
+static int name_file(const struct sz_load_options *options, const struct sz_shard *shard,
+		     char **path, struct sz_err *err)
 {
 	struct sz_binding binding = {.name = "shard"};
 	bool is_said = options->shard && strcmp(options->shard, "env") == 0;
@@ -178,13 +179,14 @@ static int show(const struct sz_load_options *options, const struct sz_load_conf
 					.is_sum = options->threads > 1};
 	snprintf(report.url, sizeof(report.url), "%s", run->url);
 	sz_load_judge(config, &run->result, &judgement);
-	if (options->csv && write_csv(&report, options->csv, err) < 0)
-		return -1;
 	if (options->json)
 		sz_report_load_json(&report, &view);
 	else
 		sz_report_load_text(&report, &view);
-	return sz_cli_print(&view, err) < 0 ? -1 : sz_cli_load_exit(&report);
+	if (sz_cli_print(&view, err) < 0 ||
+	    (options->csv && write_csv(&report, options->csv, err) < 0))
+		return -1;
+	return sz_cli_load_exit(&report);
 }
 
 /* Of a finished load; config is what this shard did. */
@@ -206,7 +208,8 @@ static int plan(const struct sz_load_options *options, const struct sz_load_conf
 		const struct sz_wall *wall, struct sz_shard_run *run, struct sz_load_config *part,
 		struct sz_load_span *span, struct sz_err *err)
 {
-	if (sz_cli_load_span(options, whole, span, err) < 0 || fill_run(options, whole, run, err) < 0 ||
+	if (sz_cli_load_span(options, whole, span, err) < 0 ||
+	    fill_run(options, whole, run, err) < 0 ||
 	    sz_shard_config(&run->shard, whole, part, err) < 0)
 		return -1;
 	if (!options->start_at)
@@ -220,7 +223,7 @@ static void free_run(struct sz_shard_run **run)
 }
 
 int sz_cli_load(const struct sz_load_options *options, const struct sz_load_config *whole,
-			 struct sz_err *err)
+		struct sz_err *err)
 {
 	struct sz_wall wall = sz_wall_read();
 	struct live live = {.duration_ns = sz_cli_load_duration_ns(options, whole)};
@@ -238,7 +241,7 @@ int sz_cli_load(const struct sz_load_options *options, const struct sz_load_conf
 	if (options->csv && check_directory("--csv", options->csv, err) < 0)
 		return -1;
 	if (isatty(STDERR_FILENO) && is_loop(whole)) {
-		span.precise_enough = tell_live;
+		span.at_poll = tell_live;
 		span.at_edge = start_live;
 		span.arg = &live;
 	}

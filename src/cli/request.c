@@ -99,6 +99,11 @@ static void tell_left_out(const struct sz_requests *requests)
 				(unsigned long long)requests->left_out[i],
 				sz_left_out_name((enum sz_left_out)i));
 	}
+	if (requests->out_of_order)
+		fprintf(stderr,
+			"sizeup: %llu lines are of an earlier time than one before them; they are "
+			"sent in the order of time\n",
+			(unsigned long long)requests->out_of_order);
 	if (requests->first_malformed)
 		fprintf(stderr, "sizeup: the first line of another format is %s\n",
 			requests->first_malformed);

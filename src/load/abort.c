@@ -12,7 +12,7 @@ static uint64_t lost(const struct sz_load_result *result)
 void sz_abort_begin(struct sz_load *load, uint64_t now_ns)
 {
 	load->began_ns = load->alive_ns = now_ns;
-	load->alive_ok = load->alive_lost = 0;
+	load->alive_answers = load->alive_lost = 0;
 	load->alive_settled = load->alive_not_http = 0;
 }
 
@@ -23,12 +23,15 @@ static bool mostly_fails(const struct sz_load *load, uint64_t now_ns)
 	       (double)sz_load_failed(&load->result) > SZ_ABORT_ERROR_RATIO * (double)settled;
 }
 
+/* An error page, too, is a sign of life. */
 static void look_for_life(struct sz_load *load, uint64_t now_ns)
 {
 	const struct sz_load_result *result = &load->result;
-	if (result->outcomes[SZ_OUTCOME_OK] == load->alive_ok)
+	uint64_t answers =
+		result->outcomes[SZ_OUTCOME_OK] + result->outcomes[SZ_OUTCOME_HTTP_ERROR];
+	if (answers == load->alive_answers)
 		return;
-	load->alive_ok = result->outcomes[SZ_OUTCOME_OK];
+	load->alive_answers = answers;
 	load->alive_lost = lost(result);
 	load->alive_settled = sz_load_settled(result);
 	load->alive_not_http = result->outcomes[SZ_OUTCOME_NOT_HTTP];

@@ -11,6 +11,8 @@ void sz_addresses_init(struct sz_load *load)
 	const struct sz_addrs *addrs = load->config.addrs;
 	load->route.addr = load->addresses[0].addr = load->config.addr;
 	load->route.source_count = load->config.sources;
+	if (load->config.sources)
+		load->route.source_next = load->config.turn % load->config.sources;
 	load->address_count = 1;
 	for (; addrs && load->address_count < addrs->count; load->address_count++)
 		load->addresses[load->address_count].addr = addrs->list[load->address_count];
@@ -35,10 +37,10 @@ bool sz_address_is_last(const struct sz_load *load)
 	return left <= 1;
 }
 
-/* Out of descriptors or memory is our fault, not the address's. */
+/* Out of descriptors, ports or memory is our fault, not the address's. */
 static bool is_ours(int errnum)
 {
-	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
+	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM || errnum == EADDRNOTAVAIL;
 }
 
 bool sz_address_leave_out(struct sz_conn *conn, int errnum)

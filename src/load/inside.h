@@ -239,9 +239,9 @@ struct sz_load {
 	uint64_t counted_in_flight;
 	const struct sz_load_span *span; /* of the window */
 	struct sz_timer poll_timer;
-	uint64_t began_ns; /* the window */
-	uint64_t alive_ns; /* when it began or the last good answer of a poll came */
-	uint64_t alive_ok; /* good answers then, and what was lost, settled, no HTTP */
+	uint64_t began_ns;      /* the window */
+	uint64_t alive_ns;      /* when it began or the last good answer of a poll came */
+	uint64_t alive_answers; /* good answers then, and what was lost, settled, no HTTP */
 	uint64_t alive_lost;
 	uint64_t alive_settled;
 	uint64_t alive_not_http;

@@ -172,6 +172,7 @@ struct sz_load_config {
 	 * last. */
 	double replay_speed;
 	uint64_t think_ns;        /* closed loop: from an answer to the client's next request */
+	bool parses_all;          /* heads of answers that are known, too */
 	bool think_random;        /* that is the mean of an exponential time */
 	uint64_t reconnect_every; /* responses per connection; 0: as long as the server lets us */
 	uint64_t timeout_ns;      /* per request, and per connect */
@@ -429,6 +430,9 @@ struct sz_load_span {
 	 * with arg and the good answers since t0. As quick as at_edge. */
 	bool (*precise_enough)(void *arg, uint64_t ok);
 
+	/* Called as often, with arg and the good answers since t0; may be NULL. */
+	void (*at_poll)(void *arg, uint64_t ok);
+
 	/* Called at each edge with arg, on this thread; may be NULL. At t0 and t1 it
 	 * must be quick: the clients wait meanwhile. */
 	void (*at_edge)(void *arg, enum sz_edge edge);
@@ -458,6 +462,7 @@ bool sz_load_was_late(const struct sz_load_result *result);
 
 /* Attempts that have failed, and those of which it is known whether they have. */
 uint64_t sz_load_failed(const struct sz_load_result *result);
+uint64_t sz_outcomes_failed(const uint64_t outcomes[SZ_OUTCOME_COUNT]);
 uint64_t sz_load_settled(const struct sz_load_result *result);
 
 #endif

@@ -191,14 +191,16 @@ static int cut_into_chunks(struct sz_requests *requests, const char *body, size_
 	sz_buf_puts(&wire, "0\r\n\r\n");
 	if (wire.failed)
 		return sz_err_nomem(err);
+	requests->chunked_body = sz_arena_copy(&requests->arena, wire.data, wire.len);
+	if (!requests->chunked_body)
+		return sz_err_nomem(err);
 	requests->whole_body = body;
 	requests->chunked_body_bytes = wire.len;
-	return sz_requests_keep_body(requests, wire.data, wire.len, &requests->chunked_body, err);
+	return 0;
 }
 
 /* Requests may share a body, and then they share its chunks. */
-static int frame_body(struct sz_requests *requests, struct sz_request *request,
-		      struct sz_err *err)
+static int frame_body(struct sz_requests *requests, struct sz_request *request, struct sz_err *err)
 {
 	if (!request->body || requests->framing != SZ_FRAMED_BY_CHUNKS)
 		return 0;

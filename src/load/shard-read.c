@@ -74,9 +74,11 @@ static int take_members(const struct source *source, const json_t *from,
 static int take_texts(const struct source *source, const json_t *document, struct sz_shard_run *run)
 {
 	for (size_t i = 0; i < SZ_SHARD_TEXTS; i++) {
-		const char *text = json_string_value(json_object_get(document, sz_shard_texts[i].name));
+		const char *text =
+			json_string_value(json_object_get(document, sz_shard_texts[i].name));
 		if (!text || strlen(text) >= SZ_SHARD_TEXT || !is_printable(text))
-			return refuse(source, "is missing or no plain text", sz_shard_texts[i].name);
+			return refuse(source, "is missing or no plain text",
+				      sz_shard_texts[i].name);
 		snprintf(text_at(run, &sz_shard_texts[i]), SZ_SHARD_TEXT, "%s", text);
 	}
 	return 0;
@@ -325,8 +327,9 @@ static int check_schema(const struct source *source, const json_t *document)
 	if (!schema || strncmp(schema, SZ_SHARD_FAMILY, strlen(SZ_SHARD_FAMILY)) != 0)
 		return refuse(source, "not the result of a shard", "");
 	if (strcmp(schema, SZ_SHARD_SCHEMA) != 0)
-		sz_err_set(source->err, SZ_USAGE, 0, "%.200s is of version %s, not " SZ_SHARD_SCHEMA,
-			   source->name, sz_input_quote(schema, strlen(schema), quote));
+		sz_err_set(source->err, SZ_USAGE, 0,
+			   "%.200s is of version %s, not " SZ_SHARD_SCHEMA, source->name,
+			   sz_input_quote(schema, strlen(schema), quote));
 	else if (layout != SZ_HIST_LAYOUT_ID)
 		sz_err_set(source->err, SZ_USAGE, 0,
 			   "%.200s has histograms of layout %lld, and this sizeup of layout %d",

@@ -41,6 +41,8 @@ static const struct sz_member asked[] = {
 	ASKED(reconnect_every, SZ_SHARD_COUNT_MAX),
 	ASKED(timeout_ns, SZ_SHARD_COUNT_MAX),
 	ASKED(warmup_ns, SZ_SHARD_COUNT_MAX),
+	ASKED(think_ns, SZ_SHARD_COUNT_MAX),
+	ASKED(think_random, 1),
 	ASKED(seed, SZ_SHARD_COUNT_MAX),
 	RUN("poisson", config.rate.poisson, 1),
 };

@@ -70,7 +70,9 @@ static void finish_stage(struct sz_load *load, uint64_t now_ns)
 		return;
 	load->finished = true;
 	load->finished_ns = now_ns;
-	load->counting = false;
+	/* Of streams that are opened one after the other, all are still listened to. */
+	if (load->stage != SZ_STAGE_STREAMS || !load->primed || load->interrupted)
+		load->counting = false;
 	sz_loop_stop(load->loop);
 }
 
@@ -219,8 +221,6 @@ static void arm_poll_timer(struct sz_load *load, uint64_t now_ns)
 		sz_load_fail(load);
 }
 
-/* The caller's condition is asked even when the throughput is not known yet:
- * it may be looking at what happens from poll to poll. */
 static void on_poll(struct sz_timer *timer, uint64_t now_ns)
 {
 	struct sz_load *load = sz_container_of(timer, struct sz_load, poll_timer);
@@ -233,6 +233,10 @@ static void on_poll(struct sz_timer *timer, uint64_t now_ns)
 		finish_stage(load, now_ns);
 		return;
 	}
+	if (span->at_poll)
+		span->at_poll(span->arg, sz_series_sum(series));
+	/* Asked even when the throughput is not known yet: it may be looking at what
+	 * happens from poll to poll. */
 	if (span->precise_enough && !span->precise_enough(span->arg, sz_series_sum(series)))
 		load->precise = false;
 	sz_load_check_stage(load, now_ns);

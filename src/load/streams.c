@@ -91,8 +91,6 @@ void sz_streams_note(struct sz_client *client, int status, uint64_t body_bytes, 
 {
 	uint64_t bytes = body_bytes - client->stream.known_bytes;
 	uint64_t events = client->stream.events.count - client->stream.known_events;
-	if (client->load->stage == SZ_STAGE_SETUP) /* the answer to the log-in */
-		return;
 	if (!client->is_stream && sz_statuses_has(client->request->expected, status))
 		begin(client);
 	if (!client->is_stream)

@@ -118,14 +118,19 @@ bool sz_load_was_late(const struct sz_load_result *result)
 	       sz_hist_quantile_ns(&result->lateness, 0.99) > fmax(SZ_LOAD_LATE_NS, 0.1 * gap_ns);
 }
 
-uint64_t sz_load_failed(const struct sz_load_result *result)
+uint64_t sz_outcomes_failed(const uint64_t outcomes[SZ_OUTCOME_COUNT])
 {
-	uint64_t failed = result->connect_failed;
+	uint64_t failed = 0;
 	for (int i = 0; i < SZ_OUTCOME_COUNT; i++) {
 		if (sz_outcome_is_failure((enum sz_outcome)i))
-			failed += result->outcomes[i];
+			failed += outcomes[i];
 	}
 	return failed;
+}
+
+uint64_t sz_load_failed(const struct sz_load_result *result)
+{
+	return result->connect_failed + sz_outcomes_failed(result->outcomes);
 }
 
 uint64_t sz_load_settled(const struct sz_load_result *result)

@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "load/inside.h"
 
 /* From the meeting to the first request of all, beside the warm-up. */
@@ -106,9 +105,13 @@ static int hire(const struct sz_load_config *config, struct crew *crew, unsigned
 	worker->crew = crew;
 	worker->run.shard = shard;
 	worker->run.config = *config;
-	return sz_shard_config(&shard, config, &worker->config, err) < 0
-		       ? sz_err_wrap(err, "--threads")
-		       : 0;
+	if (sz_shard_config(&shard, config, &worker->config, err) < 0)
+		return sz_err_wrap(err, "--threads");
+	if (worker->config.clients >= config->streams)
+		return 0;
+	sz_err_set(err, SZ_USAGE, 0, "each of %u threads would have %u clients, and --streams %u",
+		   threads, worker->config.clients, config->streams);
+	return sz_err_hint(err, "give more --clients, or fewer --threads");
 }
 
 static int hire_all(const struct sz_load_config *config, struct crew *crew, struct worker *workers,
@@ -119,6 +122,15 @@ static int hire_all(const struct sz_load_config *config, struct crew *crew, stru
 			return -1;
 	}
 	return 0;
+}
+
+/* Connections, and an epoll of each. */
+static unsigned descriptors_of(const struct worker *workers, unsigned threads)
+{
+	unsigned count = threads;
+	for (unsigned i = 0; i < threads; i++)
+		count += sz_load_connections(&workers[i].config);
+	return count;
 }
 
 static void dismiss(struct worker *workers, unsigned threads)
@@ -174,20 +186,21 @@ int sz_load_by_threads(const struct sz_load_config *config, unsigned threads,
 			    .met = PTHREAD_COND_INITIALIZER,
 			    .expected = threads};
 	crew.span.precise_enough = NULL;
+	crew.span.at_poll = NULL;
 	crew.span.at_edge = NULL;
 	struct worker *workers = calloc(threads, sizeof(*workers));
 	if (!workers)
 		return sz_err_nomem(err);
+	int status = hire_all(config, &crew, workers, threads, err);
 	/* Each load looks only at its own need. */
-	int status = sz_load_raise_limit(sz_load_connections(config), &before, err);
+	if (status == 0)
+		status = sz_load_raise_limit(descriptors_of(workers, threads), &before, err);
 	if (status == 0) {
-		status = hire_all(config, &crew, workers, threads, err);
-		if (status == 0)
-			status = work_together(workers, threads, run, err);
+		status = work_together(workers, threads, run, err);
 		dismiss(workers, threads);
 		setrlimit(RLIMIT_NOFILE, &before);
-	} else {
-		free(workers);
+		return status;
 	}
+	free(workers);
 	return status;
 }

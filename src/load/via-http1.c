@@ -156,7 +156,7 @@ static bool is_spoken_to(struct sz_client *client)
 {
 	struct sz_load *load = client->load;
 	struct sz_conn *conn = client->conn;
-	if (conn->is_answering)
+	if (conn->is_answering && !sz_stream_pending(&conn->stream))
 		return false;
 	ssize_t n = sz_stream_read(&conn->stream, load->buffer, sizeof(load->buffer));
 	if (n == -EAGAIN || n == -EINTR)
@@ -184,7 +184,7 @@ static void begin(struct sz_client *client)
 			response->sought = &load->config.expected;
 		if (sz_load_is_streams(load))
 			response->events = &client->stream.events;
-		else
+		else if (!load->config.parses_all)
 			response->memo = &load->memo;
 	}
 	if (!is_spoken_to(client))

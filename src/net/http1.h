@@ -45,7 +45,7 @@ struct sz_http1_parser {
 
 /* The last response that came in one piece, its length told by its head. A head
  * of the same bytes, which servers send until the next second of Date, means the
- * same, and is not parsed again. Starts out zeroed; of one kind of request. */
+ * same, and is not parsed again. Starts out zeroed. */
 #define SZ_HTTP1_MEMO_MAX 1024
 struct sz_http1_memo {
 	char head[SZ_HTTP1_MEMO_MAX];

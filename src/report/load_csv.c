@@ -5,16 +5,6 @@
  */
 #include "report/report.h"
 
-static uint64_t errors_of(const struct sz_load_second *second)
-{
-	uint64_t errors = second->connect_failed;
-	for (int i = 0; i < SZ_OUTCOME_COUNT; i++) {
-		if (sz_outcome_is_failure((enum sz_outcome)i))
-			errors += second->outcomes[i];
-	}
-	return errors;
-}
-
 static void put_titles(struct sz_buf *out)
 {
 	sz_buf_puts(out, "time_s,sent,errors,connect_failed");
@@ -30,7 +20,8 @@ void sz_report_load_csv(const struct sz_load_report *report, struct sz_buf *out)
 	for (size_t i = 0; i < result->second_count; i++) {
 		const struct sz_load_second *second = &result->seconds[i];
 		sz_buf_printf(out, "%zu,%llu,%llu,%llu", i, (unsigned long long)second->sent,
-			      (unsigned long long)errors_of(second),
+			      (unsigned long long)second->connect_failed +
+				      sz_outcomes_failed(second->outcomes),
 			      (unsigned long long)second->connect_failed);
 		for (int outcome = 0; outcome < SZ_OUTCOME_COUNT; outcome++)
 			sz_buf_printf(out, ",%llu", (unsigned long long)second->outcomes[outcome]);

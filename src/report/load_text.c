@@ -193,16 +193,6 @@ static void put_streams(struct sz_buf *out, const struct sz_load_report *report)
 	put_latency(out, "Silent at end", &result->silence);
 }
 
-static uint64_t failed_of(const struct sz_load_part *part)
-{
-	uint64_t failed = 0;
-	for (int i = 0; i < SZ_OUTCOME_COUNT; i++) {
-		if (i != SZ_OUTCOME_OK && i != SZ_OUTCOME_STALE && i != SZ_OUTCOME_OPEN)
-			failed += part->outcomes[i];
-	}
-	return failed;
-}
-
 /* A line per request; its label stands last, as it may be long. */
 static void put_parts(struct sz_buf *out, const struct sz_load_report *report)
 {
@@ -210,20 +200,24 @@ static void put_parts(struct sz_buf *out, const struct sz_load_report *report)
 	bool bursts = in_bursts(report);
 	if (result->part_count == 0)
 		return;
-	sz_buf_printf(out, "\n%9s %8s %11s %11s %11s%s  request\n", "ok", "failed", "first byte",
-		      "last byte", "max", bursts ? "  slowest" : "");
+	enum sz_outcome good =
+		report->config->arrivals == SZ_ARRIVALS_STREAMS ? SZ_OUTCOME_OPEN : SZ_OUTCOME_OK;
+	sz_buf_printf(out, "\n%9s %8s %11s %11s %11s%s  request\n", sz_outcome_name(good), "failed",
+		      "first byte", "last byte", "max", bursts ? "  slowest" : "");
 	for (size_t i = 0; i < result->part_count; i++) {
 		const struct sz_load_part *part = &result->parts[i];
 		char ttfb[SZ_UNIT_TEXT] = "-", latency[SZ_UNIT_TEXT] = "-",
 		     most[SZ_UNIT_TEXT] = "-";
-		if (part->ttfb.count) {
+		if (part->ttfb.count)
 			sz_format_duration(ttfb, sz_hist_quantile_ns(&part->ttfb, 0.5));
+		if (part->latency.count) {
 			sz_format_duration(latency, sz_hist_quantile_ns(&part->latency, 0.5));
 			sz_format_duration(most, (double)part->latency.max_ns);
 		}
 		sz_buf_printf(out, "%9llu %8llu %11s %11s %11s",
-			      (unsigned long long)part->outcomes[SZ_OUTCOME_OK],
-			      (unsigned long long)failed_of(part), ttfb, latency, most);
+			      (unsigned long long)part->outcomes[good],
+			      (unsigned long long)sz_outcomes_failed(part->outcomes), ttfb, latency,
+			      most);
 		if (bursts)
 			sz_buf_printf(out, " %8zu", part->slowest_rounds);
 		sz_buf_printf(out, "  %.100s\n", part->label ? part->label : "(all others)");

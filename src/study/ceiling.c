@@ -57,6 +57,7 @@ int sz_client_ceiling(const struct sz_sweep_config *config, double *ceiling_rps,
 	load.calls = 0;
 	load.http = SZ_HTTP_1;
 	load.streams = 1;
+	load.parses_all = true; /* the service's heads may all differ */
 	if (sz_url_parse("http://127.0.0.1/", &load.url, err) < 0)
 		return -1;
 	load.url.port = sz_free_port(err);
