@@ -26,8 +26,9 @@
  *	window  lead-in, counting, tail, draining
  *
  * Of streams the window alone has stages: opening (one per client, when paced),
- * which are its counting, and draining. In bursts rounds, with draining as the pause between, are
- *in place of the lead-in of open and of a window's counting; a window has no lead-in then.
+ * which are its counting, and draining. In bursts rounds, with draining as the
+ * pause between, are in place of the lead-in of open and of a window's counting;
+ * a window has no lead-in then.
  *
  * A stage is over at earliest_ns if its goal is reached by then, when the goal
  * is reached later, and at latest_ns in any case.

@@ -69,10 +69,10 @@
  * connections (of HTTP/2: streams); what has none yet waits for one, in order,
  * as in a browser. A user whose page fires k calls at once is k clients, u users are
  * k * u: their rounds are simultaneous, which is the worst case. Calls go through
- * the set of requests in order, from its first in every round. Every latency counts from the
- *scheduled instant, so what the round had to wait for is in it: sending to the clients ahead, a new
- * connection in place of one that was closed since (all of them with
- * reconnect_every 1), a stale request and its retry. Nothing else is retried
+ * the set of requests in order, from its first in every round. Every latency counts
+ * from the scheduled instant, so what the round had to wait for is in it: sending to
+ * the clients ahead, a new connection in place of one that was closed since (all of
+ * them with reconnect_every 1), a stale request and its retry. Nothing else is retried
  * within a round. open warms up with whole rounds, at least one; a window has
  * neither lead-in nor tail and consists of whole rounds unless interrupted.
  *
