@@ -139,7 +139,8 @@ static int run(const struct sz_command *spec, char **argv, struct sz_err *err)
 		sz_err_set(err, SZ_USAGE, 0, "there is no URL to load");
 		return sz_err_hint(err, "sizeup load http://127.0.0.1:8000/");
 	}
-	if (sz_cli_load_config(&options, &parsed, &asked, &config, err) < 0 || sz_stop_init(err) < 0)
+	if (sz_cli_load_config(&options, &parsed, &asked, &config, err) < 0 ||
+	    sz_stop_init(err) < 0)
 		return -1;
 	return sz_cli_load(&options, &config, err);
 }
