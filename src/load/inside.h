@@ -241,8 +241,8 @@ struct sz_load {
 	const struct sz_load_span *span; /* of the window */
 	struct sz_timer poll_timer;
 	uint64_t began_ns;      /* the window */
-	uint64_t alive_ns;      /* when it began or the last good answer of a poll came */
-	uint64_t alive_answers; /* good answers then, and what was lost, settled, no HTTP */
+	uint64_t alive_ns;      /* when it began, or the last poll that saw another answer */
+	uint64_t alive_answers; /* good or not; and what was lost, settled, no HTTP then */
 	uint64_t alive_lost;
 	uint64_t alive_settled;
 	uint64_t alive_not_http;
