@@ -6,18 +6,11 @@ import json
 import secrets
 import urllib.parse
 
+from echo_app import read_body
+
 USER, PASSWORD = "ann", "correct horse"
 SESSIONS = set()
 COUNTS = {"logins": 0, "refused": 0, "with": 0, "without": 0}
-
-
-async def read_body(receive):
-    body = b""
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if not message.get("more_body"):
-            return body
 
 
 def is_right(headers, body):
