@@ -21,6 +21,8 @@
 #define BACKOFF_MOST_NS SZ_NS_PER_S
 #define BACKOFF_DOUBLINGS 7 /* enough to get from first to most */
 
+static void go(struct sz_client *client, uint64_t now_ns);
+
 static void wait_to_send(struct sz_client *client, uint64_t until_ns)
 {
 	struct sz_load *load = client->load;
@@ -135,7 +137,7 @@ void sz_client_complete(struct sz_client *client, const struct sz_answer *answer
 	if (thinks(client->load))
 		wait_to_send(client, now_ns + think_time_ns(client->load));
 	else
-		sz_client_go(client);
+		go(client, now_ns);
 }
 
 void sz_client_unconnected(struct sz_client *client, enum sz_phase phase, int errnum,
@@ -189,7 +191,7 @@ static void ask(struct sz_client *client)
 		load->stage == SZ_STAGE_ROUND ? load->round_start_ns : client->wait.started_ns;
 }
 
-static void send_request(struct sz_client *client)
+static void send_request(struct sz_client *client, uint64_t now_ns)
 {
 	struct sz_load *load = client->load;
 	struct sz_conn *conn = client->conn;
@@ -202,7 +204,7 @@ static void send_request(struct sz_client *client)
 	client->first_byte_ns = 0;
 	if (sz_load_is_streams(load))
 		memset(&client->stream, 0, sizeof(client->stream));
-	sz_load_push_wait(load, &client->wait, sz_now_ns());
+	sz_load_push_wait(load, &client->wait, now_ns);
 	if (!load->open.is_running)
 		ask(client);
 	if (client->counted) {
@@ -228,7 +230,7 @@ static bool may_send(const struct sz_client *client)
 	return stage != SZ_STAGE_DRAINING;
 }
 
-void sz_client_go(struct sz_client *client)
+static void go(struct sz_client *client, uint64_t now_ns)
 {
 	struct sz_load *load = client->load;
 	struct sz_conn *conn = client->conn;
@@ -241,12 +243,17 @@ void sz_client_go(struct sz_client *client)
 	if (client->state != SZ_CLIENT_IDLE || (!may_send(client) && !early))
 		return;
 	if (conn->state == SZ_CONN_OPEN && !conn->is_ending) {
-		send_request(client);
+		send_request(client, now_ns);
 		return;
 	}
 	client->state = SZ_CLIENT_WAITING;
 	if (conn->state == SZ_CONN_DOWN)
 		sz_conn_open(conn);
+}
+
+void sz_client_go(struct sz_client *client)
+{
+	go(client, sz_now_ns());
 }
 
 void sz_client_abandon(struct sz_client *client, uint64_t now_ns)
