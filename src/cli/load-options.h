@@ -8,6 +8,8 @@
 
 #include "cli/cli.h"
 
+#define SZ_LOAD_ROUNDS_UNSAID 20 /* what the table of options says, too */
+
 struct sz_load_options {
 	struct sz_cli_request request; /* first: its rows are shared */
 	uint64_t clients, reconnect_every, duration_ns, timeout_ns, warmup_ns;

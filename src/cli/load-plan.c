@@ -111,6 +111,7 @@ static int check_modes(const struct sz_load_options *options, struct sz_err *err
 		{"--speed", strcmp(options->speed, "1") != 0, IN(REPLAY)},
 		{"--late", options->late != SZ_LATE_SEND, IN(OPEN) | IN(REPLAY)},
 		{"--think", options->think_ns > 0, IN(LOOP)},
+		{"--rounds", options->rounds != SZ_LOAD_ROUNDS_UNSAID, IN(BURSTS)},
 		{"--every", options->every_ns > 0, IN(BURSTS)},
 		{"--requests", options->requests > 0, IN(LOOP)},
 		{"--precision", options->precision != NULL, IN(LOOP)},

@@ -122,6 +122,16 @@ static enum sz_framing framing_of(const struct sz_cli_request *options)
 	return options->http == SZ_HTTP_2 ? SZ_FRAMED_BY_END : SZ_FRAMED_BY_CHUNKS;
 }
 
+static int check_streamed(const struct sz_requests *requests, struct sz_err *err)
+{
+	for (size_t i = 0; i < requests->count; i++) {
+		if (requests->items[i].body)
+			return 0;
+	}
+	sz_err_set(err, SZ_USAGE, 0, "--streamed: no request has a body");
+	return sz_err_hint(err, "give one by --body, or leave --streamed out");
+}
+
 static int build(const struct sz_cli_request *options, char *const *urls, size_t url_count,
 		 struct sz_requests **requests, struct sz_err *err)
 {
@@ -153,7 +163,9 @@ static int build(const struct sz_cli_request *options, char *const *urls, size_t
 		    sz_requests_read_file(*requests, files[i].reader, files[i].path, err) < 0)
 			return -1;
 	}
-	return is_base ? 0 : add_urls(*requests, urls, url_count, err);
+	if (!is_base && add_urls(*requests, urls, url_count, err) < 0)
+		return -1;
+	return options->streamed ? check_streamed(*requests, err) : 0;
 }
 
 static int log_in_elsewhere(const struct sz_requests *setup, const struct sz_url *url,
