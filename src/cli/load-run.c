@@ -18,22 +18,21 @@
 #include "load/threads.h"
 #include "target/target.h"
 
-static bool is_loop(const struct sz_load_config *config)
-{
-	return config->arrivals == SZ_ARRIVALS_CLOSED || config->arrivals == SZ_ARRIVALS_OPEN;
-}
-
-/* The line of a terminal while a loop goes on; asked at every poll. */
+/* The line of a terminal while a window goes on; written at every poll. */
 struct live {
-	uint64_t start_ns, duration_ns;
+	uint64_t start_ns, duration_ns; /* 0: nobody knows how long it takes */
+	const char *counted;
 };
 
-static void tell_live(void *arg, uint64_t ok)
+static void tell_live(void *arg, uint64_t count)
 {
 	const struct live *live = arg;
 	double now_s = sz_ns_to_s(sz_now_ns() - live->start_ns);
-	fprintf(stderr, "\r\033[K  %.0f of %.0f s, %llu good answers, %.0f req/s", now_s,
-		sz_ns_to_s(live->duration_ns), (unsigned long long)ok, (double)ok / now_s);
+	fprintf(stderr, "\r\033[K  %.0f ", now_s);
+	if (live->duration_ns)
+		fprintf(stderr, "of %.0f ", sz_ns_to_s(live->duration_ns));
+	fprintf(stderr, "s, %llu %s, %.0f/s", (unsigned long long)count, live->counted,
+		(double)count / now_s);
 }
 
 static void start_live(void *arg, enum sz_edge edge)
@@ -43,6 +42,19 @@ static void start_live(void *arg, enum sz_edge edge)
 		live->start_ns = sz_now_ns();
 	else
 		fputs("\r\033[K", stderr);
+}
+
+static void light_up(const struct sz_load_options *options, const struct sz_load_config *config,
+		     struct live *live, struct sz_load_span *span)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (config->arrivals != SZ_ARRIVALS_BURST)
+		live->duration_ns = sz_cli_load_duration_ns(options, config);
+	live->counted = config->arrivals == SZ_ARRIVALS_STREAMS ? "events" : "good answers";
+	span->at_poll = tell_live;
+	span->at_edge = start_live;
+	span->arg = live;
 }
 
 /* That the window ended for another reason than was asked for. */
@@ -226,7 +238,7 @@ int sz_cli_load(const struct sz_load_options *options, const struct sz_load_conf
 		struct sz_err *err)
 {
 	struct sz_wall wall = sz_wall_read();
-	struct live live = {.duration_ns = sz_cli_load_duration_ns(options, whole)};
+	struct live live = {0};
 	struct sz_load_config part;
 	struct sz_load_span span;
 	struct sz_load *load = NULL;
@@ -240,11 +252,7 @@ int sz_cli_load(const struct sz_load_options *options, const struct sz_load_conf
 		return -1;
 	if (options->csv && check_directory("--csv", options->csv, err) < 0)
 		return -1;
-	if (isatty(STDERR_FILENO) && is_loop(whole)) {
-		span.at_poll = tell_live;
-		span.at_edge = start_live;
-		span.arg = &live;
-	}
+	light_up(options, whole, &live, &span);
 	int status = measure(options, &part, &span, &load, run, err);
 	if (status == 0) {
 		tell_short(&span, &run->result);

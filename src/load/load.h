@@ -430,7 +430,8 @@ struct sz_load_span {
 	 * with arg and the good answers since t0. As quick as at_edge. */
 	bool (*precise_enough)(void *arg, uint64_t ok);
 
-	/* Called as often, with arg and the good answers since t0; may be NULL. */
+	/* Called as often, and after each round of a burst, with arg and the good answers
+	 * since t0, or the events of streams; may be NULL. */
 	void (*at_poll)(void *arg, uint64_t ok);
 
 	/* Called at each edge with arg, on this thread; may be NULL. At t0 and t1 it

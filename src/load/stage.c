@@ -229,7 +229,8 @@ static void on_poll(struct sz_timer *timer, uint64_t now_ns)
 	sz_series_advance(series, &load->interval_start_ns, now_ns);
 	load->precise =
 		span->error_ratio == 0 || sz_series_error_ratio(series) <= span->error_ratio;
-	if (sz_abort_check(load, now_ns)) {
+	/* A stream may be silent for as long as it likes. */
+	if (!sz_load_is_streams(load) && sz_abort_check(load, now_ns)) {
 		finish_stage(load, now_ns);
 		return;
 	}
@@ -240,8 +241,7 @@ static void on_poll(struct sz_timer *timer, uint64_t now_ns)
 	if (span->precise_enough && !span->precise_enough(span->arg, sz_series_sum(series)))
 		load->precise = false;
 	sz_load_check_stage(load, now_ns);
-	if (!load->finished)
-		arm_poll_timer(load, now_ns);
+	arm_poll_timer(load, now_ns);
 }
 
 void sz_load_begin_polls(struct sz_load *load, uint64_t now_ns)

@@ -6,6 +6,7 @@
 #include "load/threads.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -15,8 +16,11 @@
 /* From the meeting to the first request of all, beside the warm-up. */
 #define LEAD_NS (20 * SZ_NS_PER_MS)
 
+struct worker;
+
 struct crew {
-	struct sz_load_span span;
+	struct sz_load_span span; /* its callbacks are the caller's, for the first thread */
+	struct worker *workers;
 	uint64_t warmup_ns;
 	pthread_mutex_t lock;
 	pthread_cond_t met;
@@ -31,7 +35,8 @@ struct worker {
 	struct sz_load *load;
 	struct sz_shard_run run; /* owns nothing: what its result points to is the load's */
 	struct sz_err err;
-	bool is_running; /* the thread is to be joined */
+	_Atomic uint64_t ok; /* good answers, as of its last poll */
+	bool is_running;     /* the thread is to be joined */
 	bool failed;
 };
 
@@ -68,6 +73,29 @@ static void miss(struct crew *crew)
 	pthread_mutex_unlock(&crew->lock);
 }
 
+/* --- what the caller is told, on its own thread --- */
+
+static void tell_poll(void *arg, uint64_t ok)
+{
+	struct worker *worker = arg;
+	const struct crew *crew = worker->crew;
+	uint64_t sum = 0;
+	atomic_store(&worker->ok, ok);
+	if (worker != crew->workers || !crew->span.at_poll)
+		return;
+	for (unsigned i = 0; i < crew->expected; i++)
+		sum += atomic_load(&crew->workers[i].ok);
+	crew->span.at_poll(crew->span.arg, sum);
+}
+
+static void tell_edge(void *arg, enum sz_edge edge)
+{
+	const struct worker *worker = arg;
+	const struct crew *crew = worker->crew;
+	if (worker == crew->workers && crew->span.at_edge)
+		crew->span.at_edge(crew->span.arg, edge);
+}
+
 /* --- a thread --- */
 
 static void *work(void *arg)
@@ -79,8 +107,11 @@ static void *work(void *arg)
 	worker->failed = status < 0;
 	if (!meet(worker->crew, worker->failed) || worker->failed)
 		return NULL;
-	status = sz_load_window(worker->load, &worker->crew->span, &worker->run.result,
-				&worker->err);
+	struct sz_load_span span = worker->crew->span;
+	span.at_poll = tell_poll;
+	span.at_edge = tell_edge;
+	span.arg = worker;
+	status = sz_load_window(worker->load, &span, &worker->run.result, &worker->err);
 	worker->failed = status < 0;
 	return NULL;
 }
@@ -186,9 +217,7 @@ int sz_load_by_threads(const struct sz_load_config *config, unsigned threads,
 			    .met = PTHREAD_COND_INITIALIZER,
 			    .expected = threads};
 	crew.span.precise_enough = NULL;
-	crew.span.at_poll = NULL;
-	crew.span.at_edge = NULL;
-	struct worker *workers = calloc(threads, sizeof(*workers));
+	struct worker *workers = crew.workers = calloc(threads, sizeof(*workers));
 	if (!workers)
 		return sz_err_nomem(err);
 	int status = hire_all(config, &crew, workers, threads, err);

@@ -43,10 +43,9 @@ class Run:
         self.mark = uuid.uuid4().hex
         self.status = self.out = self.err = None
         self.process = subprocess.Popen(
-            [program, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True,
+            [program, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
             env={**os.environ, "XDG_STATE_HOME": STATE.name, MARK_NAME: self.mark},
-            **popen_options)
+            **{"stderr": subprocess.PIPE, **popen_options})
         Run.of_this_test.append(self)
 
     def wait(self, timeout_s=240):
