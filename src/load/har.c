@@ -246,7 +246,7 @@ static int choose(struct reading *reading, const json_t *object, size_t index, s
 		return 0;
 	if (parse_url(requests, entry.request, &origin, &entry.target, err) < 0)
 		return -1;
-	if (!requests->keep_other_origins && !sz_origin_is_same(&origin, &reading->page)) {
+	if (!sz_origin_is_same(&origin, &reading->page)) {
 		requests->left_out[SZ_LEFT_OUT_ORIGIN]++;
 		return 0;
 	}

@@ -265,11 +265,3 @@ int sz_requests_push(struct sz_requests *requests, const struct sz_request_parts
 	requests->items[requests->count++] = made;
 	return 0;
 }
-
-void sz_request_dump(const struct sz_request *request, struct sz_buf *out)
-{
-	sz_buf_printf(out, "%s HTTP/1.1\nHost: %s\n", request->label, request->host);
-	for (size_t i = 0; i < request->header_count; i++)
-		sz_buf_printf(out, "%s: %s\n", request->headers[i].name,
-			      request->headers[i].is_secret ? "***" : request->headers[i].value);
-}

@@ -248,7 +248,6 @@ static int set_all(struct sz_requests *requests, const struct sz_requests_config
 {
 	const char *expected = config->expected ? config->expected : "2xx,3xx";
 	requests->keep_secrets = config->keep_secrets;
-	requests->keep_other_origins = config->keep_other_origins;
 	requests->is_http10 = config->is_http10;
 	requests->framing = config->framing;
 	if (sz_statuses_parse(expected, &requests->expected, err) < 0 ||

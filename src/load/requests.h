@@ -138,7 +138,7 @@ struct sz_requests {
 	size_t body_bytes;
 	const char *unix_path;
 	const struct sz_origin *base; /* NULL: none */
-	bool keep_secrets, keep_other_origins, is_http10;
+	bool keep_secrets, is_http10;
 	enum sz_framing framing;
 	/* The last body that was cut into chunks, and what became of it. */
 	const char *whole_body, *chunked_body;
@@ -161,7 +161,6 @@ struct sz_requests_config {
 	const char *cookie_file; /* first line: NAME=VALUE; … */
 	const char *expected;    /* as sz_statuses_parse(); NULL: "2xx,3xx" */
 	bool keep_secrets;       /* send a HAR file's cookies and other secret headers */
-	bool keep_other_origins; /* send a HAR file's requests to other origins, too */
 	bool is_http10;          /* heads are of HTTP/1.0 */
 	enum sz_framing framing;
 };
@@ -215,8 +214,5 @@ struct sz_request_parts {
 
 int sz_requests_push(struct sz_requests *requests, const struct sz_request_parts *parts,
 		     struct sz_err *err);
-
-/* The head as text for people: a line per header, secrets as ***. */
-void sz_request_dump(const struct sz_request *request, struct sz_buf *out);
 
 #endif

@@ -422,11 +422,6 @@ static void secrets_stay_secret(void **state)
 	assert_header(&made->items[0], "Authorization", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
 	assert_true(is_secret(&made->items[0], "Authorization"));
 	assert_string_equal(made->exposed_file, path);
-
-	sz_autobuf struct sz_buf dump = {0};
-	sz_request_dump(&made->items[0], &dump);
-	assert_string_equal(sz_buf_text(&dump), "GET / HTTP/1.1\nHost: a\nAuthorization: ***\n"
-						"User-Agent: sizeup/" SIZEUP_VERSION "\n");
 	unlink(path);
 }
 
@@ -736,28 +731,22 @@ static void har_headers(void **state)
 	assert_int_equal(made->secrets_dropped, 7);
 }
 
-static void har_with_all_of_it(void **state)
+static void har_with_its_secrets(void **state)
 {
 	(void)state;
 	char *headers[] = {(char[]){"Authorization: mine"}, NULL};
-	make((struct sz_requests_config){.headers = headers,
-					 .keep_secrets = true,
-					 .keep_other_origins = true});
+	make((struct sz_requests_config){.headers = headers, .keep_secrets = true});
 	read_har(data_path("page.har"));
-	assert_int_equal(made->count, 8);
-	assert_int_equal(made->left_out[SZ_LEFT_OUT_ORIGIN], 0);
+	assert_int_equal(made->count, 6);
+	assert_int_equal(made->left_out[SZ_LEFT_OUT_ORIGIN], 2);
 	assert_int_equal(made->secrets_dropped, 0);
-	const struct sz_request *user = &made->items[3];
+	const struct sz_request *user = &made->items[2];
 	assert_string_equal(user->label, "GET /api/user");
 	assert_header(user, "cookie", "session=s3cr3t; theme=dark");
 	assert_true(is_secret(user, "cookie"));
 	assert_no_header(user, "authorization");
 	assert_header(user, "Authorization", "mine");
-	assert_string_equal(made->items[7].host, "metrics.example.net");
 	assert_int_equal(made->origins[user->origin].url.tls, true);
-	/* The redirect came first, over http. */
-	assert_int_equal(made->items[0].at_ns, 0);
-	assert_int_equal(made->origins[made->items[0].origin].url.tls, false);
 	assert_int_equal(made->items[1].at_ns, 200 * MS);
 }
 
@@ -1060,7 +1049,7 @@ int main(void)
 		TEST(place_of_cookies),
 		TEST(har_as_a_page_fires_it),
 		TEST(har_headers),
-		TEST(har_with_all_of_it),
+		TEST(har_with_its_secrets),
 		TEST(broken_har),
 		TEST(har_with_a_byte_order_mark_and_nul),
 		TEST(har_of_ten_thousand),
