@@ -12,6 +12,10 @@
 
 /* A first SYN that found the listen queue full is sent again after 1 s. */
 #define SYN_RETRY_NS (SZ_NS_PER_S * 9 / 10)
+/* Of the calls of an open loop, what may be missing. */
+#define SHORTFALL 0.02
+#define EDGE_CALLS 2
+#define STALE_NOTED 0.01
 /* A window must hold several times the latency, or its ends decide. */
 #define WINDOW_LATENCIES 3
 
@@ -70,7 +74,8 @@ bool sz_load_has_failed(const struct sz_load_result *result)
 {
 	bool none = result->attempts && result->outcomes[SZ_OUTCOME_OK] == 0 &&
 		    result->outcomes[SZ_OUTCOME_OPEN] == 0;
-	return none || result->aborted == SZ_ABORT_DEAD || result->aborted == SZ_ABORT_NOT_HTTP;
+	return none || result->aborted == SZ_ABORT_DEAD || result->aborted == SZ_ABORT_NOT_HTTP ||
+	       result->aborted == SZ_ABORT_GONE;
 }
 
 double sz_load_client_cores(const struct sz_load_config *config,
@@ -87,9 +92,15 @@ double sz_load_client_cores(const struct sz_load_config *config,
 static void judge_client(const struct sz_load_config *config, const struct sz_load_result *result,
 			 struct sz_load_judgement *judgement)
 {
+	char stall[SZ_UNIT_TEXT];
 	double cores = sz_load_client_cores(config, result);
 	if (!sz_load_counts_ok(result))
 		distrust(judgement, "the counts do not add up: this is a bug of sizeup");
+	if (result->stall_ns)
+		distrust(judgement,
+			 "this program itself stood still for %s: it was stopped, or starved of "
+			 "CPU, and its clients with it",
+			 sz_format_duration(stall, (double)result->stall_ns));
 	if (cores >= SZ_LOAD_CLIENT_CORES_MOST)
 		distrust(judgement,
 			 "the load generator used %.0f %% of a core: it may be the limit, not the "
@@ -115,22 +126,44 @@ static void judge_connections(const struct sz_load_config *config,
 			 sz_format_duration(slowest, (double)result->connect.max_ns));
 }
 
-/* Of an open loop: was asked for what was meant to be asked for, in time? */
+/* Calls due in the window that were not sent in it. At its ends a call or two may lie
+ * on the other side. */
+static double unoffered(const struct sz_load_result *result)
+{
+	double never = (double)result->dropped + (double)result->unsent;
+	double behind = (double)result->scheduled - (double)result->went - EDGE_CALLS;
+	return fmax(never, behind);
+}
+
+bool sz_load_is_behind(double due, double came, double in_flight)
+{
+	return due - came > fmax(SHORTFALL * due, in_flight);
+}
+
+/* Of an open loop: was asked for what was meant to be asked for, in time, and did it
+ * come back as fast? */
 static void judge_rate(const struct sz_load_config *config, const struct sz_load_result *result,
 		       struct sz_load_judgement *judgement)
 {
-	const double offered_least = 0.98;
 	char late[SZ_UNIT_TEXT];
 	if (config->arrivals != SZ_ARRIVALS_OPEN || result->scheduled == 0)
 		return;
-	double scheduled = (double)result->scheduled;
-	double offered = (scheduled - (double)result->dropped - (double)result->unsent) / scheduled;
-	if (offered < offered_least)
+	double due = (double)result->scheduled, unsent = unoffered(result);
+	double duration_s = sz_ns_to_s(result->duration_ns);
+	double p50_s = sz_hist_quantile_ns(&result->latency[SZ_OUTCOME_OK], 0.5) / 1e9;
+	double came = (double)(result->came + sz_load_failed(result)) -
+		      (double)result->outcomes[SZ_OUTCOME_HTTP_ERROR];
+	if (unsent > SHORTFALL * due)
 		distrust(judgement,
-			 "only %.1f %% of the calls that were due were sent: the rest found no "
-			 "client "
-			 "free in time (more --clients, or the service is beyond its capacity)",
-			 offered * 100);
+			 "only %.1f %% of the calls that were due were sent in time: the rest "
+			 "found "
+			 "no client free (more --clients, or the service is beyond its capacity)",
+			 (1 - unsent / due) * 100);
+	else if (sz_load_is_behind(due, came, due / duration_s * p50_s))
+		distrust(judgement,
+			 "%.1f req/s were due and %.1f came back: the service is beyond its "
+			 "capacity, and latency grows for as long as the load lasts",
+			 due / duration_s, came / duration_s);
 	if (sz_load_was_late(result))
 		distrust(judgement,
 			 "this program itself sent 1 %% of the calls more than %s late: it may be "
@@ -184,6 +217,9 @@ static void judge_failures(const struct sz_load_result *result, struct sz_load_j
 	else if (result->aborted == SZ_ABORT_NOT_HTTP)
 		distrust(judgement, "aborted after %s: the service did not answer in HTTP any more",
 			 sz_format_duration(after, (double)result->duration_ns));
+	else if (result->aborted == SZ_ABORT_GONE)
+		distrust(judgement, "the service was gone at the end of the window: no connection "
+				    "was left, and none could be made");
 	else if (result->aborted == SZ_ABORT_ERRORS)
 		distrust(judgement, "aborted after %s: most requests failed",
 			 sz_format_duration(after, (double)result->duration_ns));
@@ -192,6 +228,17 @@ static void judge_failures(const struct sz_load_result *result, struct sz_load_j
 			 "%.1f %% of the requests failed: throughput and latency are only those of "
 			 "the rest",
 			 100 * (double)failed / (double)settled);
+}
+
+static void note_stale(const struct sz_load_result *result, struct sz_load_judgement *judgement)
+{
+	double share = (double)result->outcomes[SZ_OUTCOME_STALE] / (double)result->sent;
+	if (share > STALE_NOTED)
+		note(judgement,
+		     "%.1f %% of the requests met a connection that the service closed without "
+		     "saying so, and were sent again: its keep-alive ends early, or it drops "
+		     "requests",
+		     share * 100);
 }
 
 static void note_left_out(const struct sz_load_result *result, struct sz_load_judgement *judgement)
@@ -237,6 +284,7 @@ void sz_load_judge(const struct sz_load_config *config, const struct sz_load_res
 	judge_streams(config, result, judgement);
 	judge_failures(result, judgement);
 	judge_concurrency(config, result, judgement);
+	note_stale(result, judgement);
 	note_left_out(result, judgement);
 	note_ports(result, judgement);
 	if (config->setup && result->cookies == 0)

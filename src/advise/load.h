@@ -33,6 +33,12 @@ double sz_load_client_cores(const struct sz_load_config *config,
 			    const struct sz_load_result *result);
 #define SZ_LOAD_CLIENT_CORES_MOST 0.8
 
+/* Of an open loop: did fewer calls come back than were due, by more than are on their
+ * way at a time? Then a queue grows, by whatever the service falls short of the rate.
+ * (A queue that grows at an even pace is twice as long at the end as what the median
+ * call meets; in_flight, the rate times the median latency, is at least that.) */
+bool sz_load_is_behind(double due, double came, double in_flight);
+
 /* Requests in flight over time, over the clients: of a closed loop that keeps its
  * connections 1, but for the time between an answer and the next request. Below
  * the first it is noted, below the second not to be trusted. */

@@ -116,6 +116,7 @@ static int check_ended_well(struct sz_shard_run *const *runs, size_t count, stru
 			[SZ_ABORT_ERRORS] = "most requests failed",
 			[SZ_ABORT_DEAD] = "the service was gone",
 			[SZ_ABORT_NOT_HTTP] = "the service did not answer in HTTP any more",
+			[SZ_ABORT_GONE] = "the service was gone at its end",
 		};
 		const char *why = aborts[result->interrupted ? SZ_ABORT_NONE : result->aborted];
 		sz_err_set(err, SZ_UNTRUSTED, 0, WHO " ended early, after %s: %s", WHO_IS(runs[i]),

@@ -4,6 +4,8 @@
  */
 #include "load/inside.h"
 
+#include <errno.h>
+
 static uint64_t lost(const struct sz_load_result *result)
 {
 	return result->connect_failed + result->outcomes[SZ_OUTCOME_SOCKET_ERROR];
@@ -51,6 +53,23 @@ static bool is_dead(const struct sz_load *load, uint64_t now_ns)
 	const struct sz_load_result *result = &load->result;
 	return now_ns - load->alive_ns >= SZ_ABORT_DEAD_NS &&
 	       lost(result) - load->alive_lost >= SZ_ABORT_DEAD_COUNT;
+}
+
+bool sz_abort_check_tail(struct sz_load *load, uint64_t now_ns)
+{
+	look_for_life(load, now_ns);
+	if (is_dead(load, now_ns))
+		load->result.aborted = SZ_ABORT_DEAD;
+	return load->result.aborted != SZ_ABORT_NONE;
+}
+
+void sz_abort_end(struct sz_load *load)
+{
+	bool refused = load->last_phase == SZ_PHASE_CONNECT &&
+		       (load->last_errnum == ECONNREFUSED || load->last_errnum == ENOENT);
+	if (load->result.aborted == SZ_ABORT_NONE && !load->interrupted && load->open_now == 0 &&
+	    load->result.connect_failed && refused)
+		load->result.aborted = SZ_ABORT_GONE;
 }
 
 bool sz_abort_check(struct sz_load *load, uint64_t now_ns)

@@ -141,13 +141,10 @@ int sz_burst_count(struct sz_load *load, struct sz_err *err)
 	uint64_t first_ns = first_start_ns(load);
 	uint64_t start_ns = first_ns;
 	load->result.began_ns = first_ns;
-	sz_abort_begin(load, first_ns);
 	do {
 		if (run_round(load, start_ns, true, err) < 0)
 			return -1;
 		keep_round(load);
-		if (load->span->at_poll)
-			load->span->at_poll(load->span->arg, load->result.outcomes[SZ_OUTCOME_OK]);
 		start_ns = next_start_ns(load, first_ns);
 	} while (wants_another(load) && start_ns - first_ns <= load->span->max_ns &&
 		 !sz_abort_check(load, load->finished_ns));

@@ -88,6 +88,13 @@ static void settle(struct sz_client *client, enum sz_outcome outcome, uint64_t n
 	sz_conn_release(client->conn);
 }
 
+bool sz_client_was_crossed(const struct sz_client *client, uint64_t now_ns)
+{
+	const struct sz_hist *connect = &client->load->connect;
+	double round_trip_ns = connect->count ? sz_hist_quantile_ns(connect, 0.5) : 0;
+	return (double)(now_ns - client->wait.started_ns) <= round_trip_ns + SZ_LOAD_CROSSING_NS;
+}
+
 /* A stale request is nobody's error: it goes out again at once. */
 void sz_client_lose_stale(struct sz_client *client, uint64_t now_ns)
 {
@@ -187,8 +194,10 @@ static void ask(struct sz_client *client)
 	struct sz_load *load = client->load;
 	client->counted = load->counting;
 	load->counted_in_flight += client->counted;
-	client->asked_ns =
-		load->stage == SZ_STAGE_ROUND ? load->round_start_ns : client->wait.started_ns;
+	if (load->stage == SZ_STAGE_ROUND)
+		client->asked_ns = load->round_start_ns;
+	else if (!client->is_retry) /* which is what was asked before */
+		client->asked_ns = client->wait.started_ns;
 }
 
 static void send_request(struct sz_client *client, uint64_t now_ns)
@@ -207,6 +216,7 @@ static void send_request(struct sz_client *client, uint64_t now_ns)
 	sz_load_push_wait(load, &client->wait, now_ns);
 	if (!load->open.is_running)
 		ask(client);
+	load->result.went += load->counting;
 	if (client->counted) {
 		load->result.attempts++;
 		load->result.sent++;

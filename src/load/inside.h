@@ -247,6 +247,7 @@ struct sz_load {
 	uint64_t alive_settled;
 	uint64_t alive_not_http;
 	bool precise;               /* it was reached, at the last poll */
+	bool looked_again;          /* at what has come, before time-outs that came late */
 	uint64_t completed_ns;      /* last completion of the window */
 	uint64_t interval_start_ns; /* of the series' last, incomplete interval */
 	struct sz_load_result result;
@@ -351,6 +352,10 @@ void sz_client_lose(struct sz_client *client, const struct sz_loss *loss, uint64
 
 void sz_client_lose_stale(struct sz_client *client, uint64_t now_ns);
 
+/* Its connection ends without an answer: was that so soon that the request may have
+ * crossed the close? Else somebody has had it. */
+bool sz_client_was_crossed(const struct sz_client *client, uint64_t now_ns);
+
 /* via-http2.c */
 
 int sz_load_init_heads(struct sz_load *load, struct sz_err *err);
@@ -383,9 +388,11 @@ void sz_load_note_answer(struct sz_load *load, struct sz_client *client, bool ok
 /* Of the window: a completion, or its end. */
 void sz_load_note_gap(struct sz_load *load, uint64_t now_ns);
 
-/* Begin to look, every SZ_LOAD_POLL_NS, at whether the window may end: by the
- * precision that load->span asks for, or because it makes no sense. */
+/* Begin to look, every SZ_LOAD_POLL_NS, at whether the window or its tail may end, by
+ * the precision that load->span asks for or because it makes no sense, and at whether
+ * this thread stood still. */
 void sz_load_begin_polls(struct sz_load *load, uint64_t now_ns);
+void sz_load_end_polls(struct sz_load *load);
 
 /* abort.c */
 
@@ -394,6 +401,13 @@ void sz_abort_begin(struct sz_load *load, uint64_t now_ns);
 
 /* Should it end now? Then the result says why. To be asked again and again. */
 bool sz_abort_check(struct sz_load *load, uint64_t now_ns);
+
+/* Behind a window, while its last requests are waited for: the same, of a service that
+ * is not there any more. */
+bool sz_abort_check_tail(struct sz_load *load, uint64_t now_ns);
+
+/* The window is over: is the service still there? */
+void sz_abort_end(struct sz_load *load);
 
 /* An idle machine may wake that late. */
 #define SZ_LOAD_WAKE_NS UINT64_C(20000000)

@@ -303,12 +303,10 @@ static int run_loop(struct sz_load *load, uint64_t t0_ns, struct sz_err *err)
 {
 	const struct sz_load_span *span = load->span;
 	sz_load_begin_stage(load, SZ_STAGE_COUNTING, t0_ns + span->min_ns, t0_ns + span->max_ns);
-	sz_load_begin_polls(load, t0_ns);
 	if (sz_load_is_open(load))
 		sz_open_count(load, t0_ns);
 	load->counting = true;
 	int rc = sz_load_run_stage(load, err);
-	sz_timer_clear(load->loop, &load->poll_timer);
 	if (rc == 0 && sz_load_is_open(load))
 		sz_open_stop_counting(load, load->finished_ns);
 	return rc;
@@ -337,9 +335,13 @@ static int count(struct sz_load *load, const struct sz_load_span *span, struct s
 	result->clients_answered = load->answered;
 	load->completed_ns = t0_ns;
 	sz_series_begin(&result->series, &load->interval_start_ns, t0_ns);
+	sz_abort_begin(load, t0_ns);
+	sz_load_begin_polls(load, t0_ns);
 	int rc = in_bursts(load)            ? sz_burst_count(load, err)
 		 : sz_load_is_streams(load) ? sz_streams_count(load, err)
 					    : run_loop(load, t0_ns, err);
+	sz_load_end_polls(load);
+	sz_abort_end(load);
 	result->client_cpu_ns = result->busiest_cpu_ns = sz_thread_cpu_ns() - cpu_ns;
 	result->epoll_waits = sz_loop_waits(load->loop) - waits;
 	result->duration_ns = load->finished_ns - t0_ns;
@@ -355,7 +357,10 @@ static int count(struct sz_load *load, const struct sz_load_span *span, struct s
 static int tail(struct sz_load *load, struct sz_err *err)
 {
 	sz_load_begin_stage(load, SZ_STAGE_TAIL, 0, UINT64_MAX);
-	return sz_load_run_stage(load, err);
+	sz_load_begin_polls(load, sz_now_ns());
+	int rc = sz_load_run_stage(load, err);
+	sz_load_end_polls(load);
+	return rc;
 }
 
 static void fill_totals(struct sz_load *load)

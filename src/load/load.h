@@ -54,8 +54,10 @@
  * and of an open loop
  *	scheduled = sent - stale + connect_failed + dropped + unsent
  * A retry is a new attempt. `stale`: a kept-alive connection was closed by
- * the server before any byte of the response, or the server said that it did not
- * process the request; retried once at once. Where the request may have been
+ * the server before any byte of the response, and so soon that the close may have
+ * crossed the request (SZ_LOAD_CROSSING_NS); or the server said that it did not
+ * process the request; retried once at once, and the latency of the retry counts from
+ * when the first was asked. Where the request may have been
  * processed and its method is not idempotent (RFC 9110, 9.2.2: POST, PATCH), it is
  * `not_retried` instead, and an error. Bytes that waited on a connection before the
  * request could be sent answer nothing: that is stale, too, and the second time, or
@@ -292,6 +294,8 @@ enum sz_abort {
 			    * connections, SZ_ABORT_DEAD_COUNT at least. Time-outs are none: a
 			    * service that stands still may go on */
 	SZ_ABORT_NOT_HTTP, /* likewise for SZ_ABORT_NOT_HTTP_NS but bytes that are no HTTP */
+	SZ_ABORT_GONE,     /* it lasted its time, but at its end there was no connection, and
+			    * the last that was tried was refused */
 };
 #define SZ_ABORT_ERROR_RATIO 0.5
 #define SZ_ABORT_LEAST_NS UINT64_C(1000000000)
@@ -299,6 +303,10 @@ enum sz_abort {
 #define SZ_ABORT_DEAD_NS UINT64_C(3000000000)
 #define SZ_ABORT_DEAD_COUNT 5
 #define SZ_ABORT_NOT_HTTP_NS UINT64_C(1000000000)
+
+/* A close that crosses a request comes within a round trip, of which connecting is
+ * one; this much more for a machine that is busy. */
+#define SZ_LOAD_CROSSING_NS UINT64_C(100000000)
 
 /* The beginning of what came in place of HTTP, escaped, with its NUL. */
 #define SZ_LOAD_SAMPLE_BYTES 64
@@ -320,6 +328,9 @@ struct sz_load_result {
 	/* Of an open loop: calls due in [t0, t1), and what never became a request:
 	 * dropped (no client was free in time), unsent (interrupted). */
 	uint64_t scheduled, dropped, unsent;
+	/* In [t0, t1), whenever they were due: requests sent, answers, good ones. The
+	 * rates of an open loop, whose backlog is worked off behind t1. */
+	uint64_t went, came, came_ok;
 	uint64_t attempts;
 	uint64_t connect_failed;
 	uint64_t sent;
@@ -391,6 +402,8 @@ struct sz_load_result {
 	uint64_t epoll_waits;    /* in [t0, t1) */
 	uint64_t longest_gap_ns; /* longest time in the window without a completion, of
 				  * streams without a byte of any */
+	uint64_t stall_ns;       /* longest time in it for which this thread stood still; 0:
+				  * none of SZ_LOAD_STALL_NS or more */
 };
 
 struct sz_load;
@@ -430,8 +443,8 @@ struct sz_load_span {
 	 * with arg and the good answers since t0. As quick as at_edge. */
 	bool (*precise_enough)(void *arg, uint64_t ok);
 
-	/* Called as often, and after each round of a burst, with arg and the good answers
-	 * since t0, or the events of streams; may be NULL. */
+	/* Called as often with arg and the good answers since t0, or the events of
+	 * streams; may be NULL. */
 	void (*at_poll)(void *arg, uint64_t ok);
 
 	/* Called at each edge with arg, on this thread; may be NULL. At t0 and t1 it
@@ -441,6 +454,7 @@ struct sz_load_span {
 };
 
 #define SZ_LOAD_POLL_NS UINT64_C(200000000)
+#define SZ_LOAD_STALL_NS UINT64_C(100000000)
 
 /* One counted window; see the top. -1 (SZ_MACHINE) when nobody was answered in
  * the lead-in; 0 also when some clients were not, which clients_answered tells.
@@ -465,5 +479,14 @@ bool sz_load_was_late(const struct sz_load_result *result);
 uint64_t sz_load_failed(const struct sz_load_result *result);
 uint64_t sz_outcomes_failed(const uint64_t outcomes[SZ_OUTCOME_COUNT]);
 uint64_t sz_load_settled(const struct sz_load_result *result);
+
+/* Per second of the window. Of an open loop what happened within it, else what became
+ * of that which was sent within it. */
+double sz_load_offered_rps(const struct sz_load_config *config,
+			   const struct sz_load_result *result);
+double sz_load_completed_rps(const struct sz_load_config *config,
+			     const struct sz_load_result *result);
+double sz_load_goodput_rps(const struct sz_load_config *config,
+			   const struct sz_load_result *result);
 
 #endif

@@ -23,10 +23,13 @@
 static const struct sz_member counters[] = {
 	COUNTER("duration_ns", duration_ns, SZ_SHARD_COUNT_MAX, SZ_ADD_MOST),
 	COUNTER("interrupted", interrupted, 1, SZ_ADD_MOST),
-	COUNTER("aborted", aborted, SZ_ABORT_NOT_HTTP, SZ_ADD_MOST),
+	COUNTER("aborted", aborted, SZ_ABORT_GONE, SZ_ADD_MOST),
 	SUM(scheduled),
 	SUM(dropped),
 	SUM(unsent),
+	SUM(went),
+	SUM(came),
+	SUM(came_ok),
 	SUM(attempts),
 	SUM(connect_failed),
 	SUM(sent),
@@ -61,6 +64,7 @@ static const struct sz_member counters[] = {
 	COUNTER("busiest_cpu_ns", busiest_cpu_ns, SZ_SHARD_COUNT_MAX, SZ_ADD_MOST),
 	SUM(epoll_waits),
 	COUNTER("longest_gap_ns", longest_gap_ns, SZ_SHARD_COUNT_MAX, SZ_ADD_LEAST),
+	COUNTER("stall_ns", stall_ns, SZ_SHARD_COUNT_MAX, SZ_ADD_MOST),
 };
 
 const struct sz_members sz_result_counters = {counters, SZ_ARRAY_LEN(counters)};

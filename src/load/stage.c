@@ -9,6 +9,9 @@
 #include "base/clock.h"
 #include "base/stop.h"
 
+/* A time-out that comes so late is not believed at once. */
+#define TIMEOUT_LATE_NS (20 * SZ_NS_PER_MS)
+
 static bool primed_was_answered(const struct sz_load *load)
 {
 	return load->primed->answered;
@@ -177,9 +180,23 @@ void sz_load_pull_wait(struct sz_load *load, struct sz_wait *wait)
 		load->newest = wait->older;
 }
 
+/* Who comes late may find that answers came in time, and that their bytes wait: they
+ * are read before anything is given up. */
+static bool looks_again(struct sz_load *load, const struct sz_timer *timer, uint64_t now_ns)
+{
+	bool is_late = now_ns - timer->due_ns > TIMEOUT_LATE_NS;
+	load->looked_again = is_late && !load->looked_again;
+	if (load->looked_again &&
+	    sz_timer_set(load->loop, &load->timeout_timer, now_ns + 1, &load->failure) < 0)
+		sz_load_fail(load);
+	return load->looked_again;
+}
+
 static void on_timeout_timer(struct sz_timer *timer, uint64_t now_ns)
 {
 	struct sz_load *load = sz_container_of(timer, struct sz_load, timeout_timer);
+	if (looks_again(load, timer, now_ns))
+		return;
 	while (load->oldest && load->oldest->started_ns + load->config.timeout_ns <= now_ns)
 		load->oldest->time_out(load->oldest, now_ns);
 	if (load->oldest)
@@ -200,19 +217,22 @@ void sz_load_note_answer(struct sz_load *load, struct sz_client *client, bool ok
 {
 	struct sz_load_series *series = &load->result.series;
 	load->ever_answered = true;
+	load->last_errnum = 0;
 	if (!client->answered) {
 		client->answered = true;
 		load->answered++;
 	}
 	if (!load->counting)
 		return;
+	load->result.came++;
+	load->result.came_ok += ok;
 	sz_load_note_gap(load, now_ns);
 	sz_series_advance(series, &load->interval_start_ns, now_ns);
 	if (!sz_load_is_streams(load))
 		series->ok[series->count] += ok;
 }
 
-/* Precision */
+/* Polls */
 
 static void arm_poll_timer(struct sz_load *load, uint64_t now_ns)
 {
@@ -221,25 +241,47 @@ static void arm_poll_timer(struct sz_load *load, uint64_t now_ns)
 		sz_load_fail(load);
 }
 
-static void on_poll(struct sz_timer *timer, uint64_t now_ns)
+static void note_stall(struct sz_load *load, uint64_t late_ns)
 {
-	struct sz_load *load = sz_container_of(timer, struct sz_load, poll_timer);
+	if (late_ns >= SZ_LOAD_STALL_NS && late_ns > load->result.stall_ns)
+		load->result.stall_ns = late_ns;
+}
+
+/* A stream may be silent for as long as it likes, and a burst looks after each round. */
+static bool must_end(struct sz_load *load, uint64_t now_ns)
+{
+	if (load->stage == SZ_STAGE_TAIL)
+		return sz_abort_check_tail(load, now_ns);
+	return load->stage == SZ_STAGE_COUNTING && sz_abort_check(load, now_ns);
+}
+
+static void look_at_window(struct sz_load *load, uint64_t now_ns)
+{
 	const struct sz_load_span *span = load->span;
 	struct sz_load_series *series = &load->result.series;
 	sz_series_advance(series, &load->interval_start_ns, now_ns);
 	load->precise =
 		span->error_ratio == 0 || sz_series_error_ratio(series) <= span->error_ratio;
-	/* A stream may be silent for as long as it likes. */
-	if (!sz_load_is_streams(load) && sz_abort_check(load, now_ns)) {
-		finish_stage(load, now_ns);
-		return;
-	}
 	if (span->at_poll)
 		span->at_poll(span->arg, sz_series_sum(series));
 	/* Asked even when the throughput is not known yet: it may be looking at what
 	 * happens from poll to poll. */
 	if (span->precise_enough && !span->precise_enough(span->arg, sz_series_sum(series)))
 		load->precise = false;
+}
+
+static void on_poll(struct sz_timer *timer, uint64_t now_ns)
+{
+	struct sz_load *load = sz_container_of(timer, struct sz_load, poll_timer);
+	bool is_tail = load->stage == SZ_STAGE_TAIL;
+	if (!is_tail)
+		note_stall(load, now_ns - timer->due_ns);
+	if (must_end(load, now_ns)) {
+		finish_stage(load, now_ns);
+		return;
+	}
+	if (!is_tail)
+		look_at_window(load, now_ns);
 	sz_load_check_stage(load, now_ns);
 	arm_poll_timer(load, now_ns);
 }
@@ -247,8 +289,12 @@ static void on_poll(struct sz_timer *timer, uint64_t now_ns)
 void sz_load_begin_polls(struct sz_load *load, uint64_t now_ns)
 {
 	load->precise = load->span->error_ratio == 0 && !load->span->precise_enough;
-	sz_abort_begin(load, now_ns);
 	arm_poll_timer(load, now_ns);
+}
+
+void sz_load_end_polls(struct sz_load *load)
+{
+	sz_timer_clear(load->loop, &load->poll_timer);
 }
 
 int sz_load_init_stages(struct sz_load *load, struct sz_err *err)

@@ -46,8 +46,9 @@ static void open_all(struct sz_load *load)
 		ask(&load->clients[i]);
 }
 
-static int open_and_keep(struct sz_load *load, uint64_t end_ns, struct sz_err *err)
+int sz_streams_count(struct sz_load *load, struct sz_err *err)
 {
+	uint64_t end_ns = load->result.began_ns + load->span->max_ns;
 	load->unsettled = load->config.clients;
 	if (load->config.connect == SZ_CONNECT_PACED && open_paced(load, end_ns, err) < 0)
 		return -1;
@@ -57,14 +58,6 @@ static int open_and_keep(struct sz_load *load, uint64_t end_ns, struct sz_err *e
 	if (load->config.connect == SZ_CONNECT_BURST)
 		open_all(load);
 	return sz_load_run_stage(load, err);
-}
-
-int sz_streams_count(struct sz_load *load, struct sz_err *err)
-{
-	sz_load_begin_polls(load, load->result.began_ns);
-	int status = open_and_keep(load, load->result.began_ns + load->span->max_ns, err);
-	sz_timer_clear(load->loop, &load->poll_timer);
-	return status;
 }
 
 static void begin(struct sz_client *client)

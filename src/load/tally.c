@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/clock.h"
+
 const char *sz_outcome_name(enum sz_outcome outcome)
 {
 	static const char *const names[SZ_OUTCOME_COUNT] = {
@@ -137,6 +139,33 @@ uint64_t sz_load_settled(const struct sz_load_result *result)
 {
 	return sz_load_failed(result) + result->outcomes[SZ_OUTCOME_OK] +
 	       result->outcomes[SZ_OUTCOME_OPEN];
+}
+
+static double per_s(uint64_t count, const struct sz_load_result *result)
+{
+	return (double)count / sz_ns_to_s(result->duration_ns);
+}
+
+double sz_load_offered_rps(const struct sz_load_config *config, const struct sz_load_result *result)
+{
+	return per_s(config->arrivals == SZ_ARRIVALS_OPEN ? result->went : result->sent, result);
+}
+
+double sz_load_completed_rps(const struct sz_load_config *config,
+			     const struct sz_load_result *result)
+{
+	const uint64_t *outcomes = result->outcomes;
+	return per_s(config->arrivals == SZ_ARRIVALS_OPEN
+			     ? result->came
+			     : outcomes[SZ_OUTCOME_OK] + outcomes[SZ_OUTCOME_HTTP_ERROR],
+		     result);
+}
+
+double sz_load_goodput_rps(const struct sz_load_config *config, const struct sz_load_result *result)
+{
+	return per_s(config->arrivals == SZ_ARRIVALS_OPEN ? result->came_ok
+							  : result->outcomes[SZ_OUTCOME_OK],
+		     result);
 }
 
 bool sz_load_counts_ok(const struct sz_load_result *result)

@@ -90,7 +90,8 @@ static void on_lost(struct sz_client *client, int errnum, uint64_t now_ns)
 	/* Because a new connection has answered nothing yet, the loss of a stale
 	 * request's retry is an error. */
 	bool closed = ended || errnum == ECONNRESET || errnum == EPIPE;
-	if (closed && !client->first_byte_ns && conn->answers > 0) {
+	if (closed && !client->first_byte_ns && conn->answers > 0 &&
+	    sz_client_was_crossed(client, now_ns)) {
 		lose_stale(client, errnum ? errnum : ECONNRESET, now_ns);
 	} else if (errnum == EPROTO) {
 		lose(client, SZ_OUTCOME_PROTOCOL_ERROR, EPROTO, conn->stream.why, now_ns);

@@ -155,7 +155,8 @@ static void lose_one(struct sz_client *client, int errnum, enum sz_outcome what,
 	bool begun = client->via.http2.begun;
 	bool ended = errnum == 0 || errnum == ECONNABORTED;
 	bool closed = ended || errnum == ECONNRESET || errnum == EPIPE;
-	if (closed && !begun && client->conn->answers > 0 && !client->is_retry)
+	if (closed && !begun && client->conn->answers > 0 && !client->is_retry &&
+	    sz_client_was_crossed(client, now_ns))
 		lose_kept_alive(client, errnum, now_ns);
 	else if (why || errnum == EPROTO)
 		lose(client, what, EPROTO, why, now_ns);

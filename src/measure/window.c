@@ -196,7 +196,7 @@ static void fill_requests(struct sz_window *window, const struct sz_load_result 
 	window->longest_gap_ms = sz_ns_to_ms(result->longest_gap_ns);
 	window->client_cores = sz_ns_to_s(result->client_cpu_ns) / window->duration_s;
 
-	window->throughput_rps = (double)window->ok / window->duration_s;
+	window->throughput_rps = sz_load_goodput_rps(load, result);
 	window->latency_mean_ms = sz_hist_mean_ns(ok) / 1e6;
 	window->latency_p50_ms = quantile_ms(ok, 0.50);
 	window->latency_p90_ms = quantile_ms(ok, 0.90);

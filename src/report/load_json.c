@@ -245,21 +245,22 @@ static json_t *streams(const struct sz_load_report *report)
 static void put_rates(json_t *document, const struct sz_load_report *report)
 {
 	const struct sz_load_result *result = report->result;
+	const struct sz_load_config *config = report->config;
 	double duration_s = sz_ns_to_s(result->duration_ns);
-	double ok = (double)result->outcomes[SZ_OUTCOME_OK];
-	double answered = ok + (double)result->outcomes[SZ_OUTCOME_HTTP_ERROR];
 	/* Neither a closed loop nor bursts ask for a rate. */
-	bool is_open = report->config->arrivals == SZ_ARRIVALS_OPEN;
+	bool is_open = config->arrivals == SZ_ARRIVALS_OPEN;
+	/* Streams are not meant to be completed. */
+	bool streams = are_streams(report);
 	json_object_set_new(document, "asked_rps",
 			    sz_json_number(is_open ? (double)result->scheduled / duration_s
 						   : SZ_NAN));
 	json_object_set_new(document, "offered_rps",
-			    sz_json_number((double)result->sent / duration_s));
-	/* Streams are not meant to be completed. */
-	if (are_streams(report))
-		ok = answered = SZ_NAN;
-	json_object_set_new(document, "completed_rps", sz_json_number(answered / duration_s));
-	json_object_set_new(document, "goodput_rps", sz_json_number(ok / duration_s));
+			    sz_json_number(sz_load_offered_rps(config, result)));
+	json_object_set_new(document, "completed_rps",
+			    sz_json_number(streams ? SZ_NAN
+						   : sz_load_completed_rps(config, result)));
+	json_object_set_new(document, "goodput_rps",
+			    sz_json_number(streams ? SZ_NAN : sz_load_goodput_rps(config, result)));
 	json_object_set_new(document, "goodput_error_ratio", sz_json_number(result->error_ratio));
 	json_object_set_new(document, "duration_s", sz_json_number(duration_s));
 }
@@ -301,7 +302,8 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 	static const char *const aborted[] = {[SZ_ABORT_NONE] = NULL,
 					      [SZ_ABORT_ERRORS] = "errors",
 					      [SZ_ABORT_DEAD] = "dead",
-					      [SZ_ABORT_NOT_HTTP] = "not_http"};
+					      [SZ_ABORT_NOT_HTTP] = "not_http",
+					      [SZ_ABORT_GONE] = "gone"};
 	const struct sz_load_result *result = report->result;
 	json_t *document = json_object();
 	json_object_set_new(document, "schema", json_string("sizeup/load/1"));

@@ -130,7 +130,7 @@ static void put_loop(struct sz_buf *out, const struct sz_load_report *report)
 			      sz_format_duration(text, (double)report->config->think_ns));
 	}
 	put_label(out, "Goodput");
-	sz_buf_printf(out, "%.1f req/s", (double)result->outcomes[SZ_OUTCOME_OK] / duration_s);
+	sz_buf_printf(out, "%.1f req/s", sz_load_goodput_rps(report->config, result));
 	if (isfinite(result->error_ratio))
 		sz_buf_printf(out, " ± %.1f %%", result->error_ratio * 100);
 	sz_buf_puts(out, "\n");
@@ -170,7 +170,7 @@ static void put_open(struct sz_buf *out, const struct sz_load_report *report)
 		sz_buf_printf(out, ", %llu unsent", (unsigned long long)result->unsent);
 	sz_buf_puts(out, "\n");
 	put_label(out, "Goodput");
-	sz_buf_printf(out, "%.1f req/s\n", (double)result->outcomes[SZ_OUTCOME_OK] / duration_s);
+	sz_buf_printf(out, "%.1f req/s\n", sz_load_goodput_rps(report->config, result));
 }
 
 static void put_streams(struct sz_buf *out, const struct sz_load_report *report)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "advise/load.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "stat/hist.h"
@@ -61,7 +62,11 @@ bool sz_goal_is_met(const struct sz_goal *goal, const struct sz_window *window)
 {
 	/* Those without a good answer are as late as can be. */
 	double bad = (double)(window->errors + window->dropped + window->unfinished);
-	double may_miss = (1 - goal->ratio) * (double)window->due;
+	double due = (double)window->due, may_miss = (1 - goal->ratio) * due;
+	double came = window->throughput_rps * window->duration_s + bad;
+	/* In a short window a queue may grow and the goal be met all the same. */
+	if (sz_load_is_behind(due, came, due / window->duration_s * window->latency_p50_ms / 1e3))
+		return false;
 	/* Ranks move by as many as are missing: with a tenth of them it is nothing. */
 	return sz_window_latency_ms(window, goal->ratio) <= goal->most_ms && bad <= may_miss / 10;
 }

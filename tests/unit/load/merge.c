@@ -300,7 +300,7 @@ static void what_is_out_of_range_is_refused(void **state)
 	assert_change_refused("asked", "arrivals", json_integer(4), "arrivals");
 	assert_change_refused("asked", "tls", json_integer(1), "tls");
 	assert_change_refused(NULL, "not_http_sample", json_string("\x1b[2J"), "not_http_sample");
-	assert_change_refused("counts", "aborted", json_integer(4), "aborted");
+	assert_change_refused("counts", "aborted", json_integer(5), "aborted");
 	assert_change_refused("counts", "sent", json_integer(-1), "sent");
 	assert_change_refused("counts", "sent", json_real(5), "sent");
 	assert_change_refused("counts", "body_bytes", json_integer(INT64_MAX), "body_bytes");

@@ -84,6 +84,9 @@ static void who_is_not_answered_misses_the_goal(void **state)
 	struct sz_window window;
 	sz_window_init(&window);
 	window.due = 4000;
+	window.duration_s = 10;
+	window.throughput_rps = 400;
+	window.latency_p50_ms = 20;
 	assert_false(sz_goal_is_met(&goal, &window)); /* too few to quote a p99 */
 	window.latency_p99_ms = 100;
 	assert_true(sz_goal_is_met(&goal, &window));
@@ -95,6 +98,29 @@ static void who_is_not_answered_misses_the_goal(void **state)
 	window.unfinished = 0;
 	window.latency_p99_ms = 100.1;
 	assert_false(sz_goal_is_met(&goal, &window));
+}
+
+/* 2 s at 1,000 calls a second: one that does 960 is 40 ms late at the end, and within
+ * the goal. */
+static void a_queue_that_grows_misses_the_goal(void **state)
+{
+	(void)state;
+	const struct sz_goal goal = {.ratio = 0.99, .most_ms = 100};
+	struct sz_window window;
+	sz_window_init(&window);
+	window.due = 2000;
+	window.duration_s = 2;
+	window.latency_p50_ms = 41;
+	window.latency_p99_ms = 82;
+	window.throughput_rps = 960;
+	assert_false(sz_goal_is_met(&goal, &window));
+	window.throughput_rps = 981;
+	assert_true(sz_goal_is_met(&goal, &window));
+	/* As many are on their way, of a service that is merely slow. */
+	window.latency_p50_ms = 90;
+	window.latency_p99_ms = 95;
+	window.throughput_rps = 960;
+	assert_true(sz_goal_is_met(&goal, &window));
 }
 
 static void a_window_is_long_enough_for_its_quantile(void **state)
@@ -123,6 +149,7 @@ int main(void)
 		cmocka_unit_test(the_limit_is_bracketed),
 		cmocka_unit_test(a_goal_that_is_met_nowhere),
 		cmocka_unit_test(who_is_not_answered_misses_the_goal),
+		cmocka_unit_test(a_queue_that_grows_misses_the_goal),
 		cmocka_unit_test(a_window_is_long_enough_for_its_quantile),
 	};
 	return cmocka_run_group_tests_name("study/goal", tests, NULL, NULL);
