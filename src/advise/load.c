@@ -137,7 +137,7 @@ static double unoffered(const struct sz_load_result *result)
 
 bool sz_load_is_behind(double due, double came, double in_flight)
 {
-	return due - came > fmax(SHORTFALL * due, in_flight);
+	return due - came > fmax(SHORTFALL * due, 3 * sqrt(2 * in_flight) + EDGE_CALLS);
 }
 
 /* Of an open loop: was asked for what was meant to be asked for, in time, and did it
@@ -150,20 +150,26 @@ static void judge_rate(const struct sz_load_config *config, const struct sz_load
 		return;
 	double due = (double)result->scheduled, unsent = unoffered(result);
 	double duration_s = sz_ns_to_s(result->duration_ns);
-	double p50_s = sz_hist_quantile_ns(&result->latency[SZ_OUTCOME_OK], 0.5) / 1e9;
+	const struct sz_hist *ok = &result->latency[SZ_OUTCOME_OK];
+	double rate_rps = due / duration_s;
+	/* The warm-up was too short for the first of them to come back. */
+	double unready_s = fmax(0, sz_ns_to_s(ok->min_ns) - sz_ns_to_s(config->warmup_ns));
 	double came = (double)(result->came + sz_load_failed(result)) -
 		      (double)result->outcomes[SZ_OUTCOME_HTTP_ERROR];
-	if (unsent > SHORTFALL * due)
+	bool is_unsent = unsent > SHORTFALL * due;
+	judgement->is_behind = is_unsent || sz_load_is_behind(due - rate_rps * unready_s, came,
+							      rate_rps * sz_hist_mean_ns(ok) / 1e9);
+	if (is_unsent)
 		distrust(judgement,
 			 "only %.1f %% of the calls that were due were sent in time: the rest "
 			 "found "
 			 "no client free (more --clients, or the service is beyond its capacity)",
 			 (1 - unsent / due) * 100);
-	else if (sz_load_is_behind(due, came, due / duration_s * p50_s))
+	else if (judgement->is_behind)
 		distrust(judgement,
 			 "%.1f req/s were due and %.1f came back: the service is beyond its "
 			 "capacity, and latency grows for as long as the load lasts",
-			 due / duration_s, came / duration_s);
+			 rate_rps, came / duration_s);
 	if (sz_load_was_late(result))
 		distrust(judgement,
 			 "this program itself sent 1 %% of the calls more than %s late: it may be "
@@ -177,6 +183,9 @@ static void judge_window(const struct sz_load_config *config, const struct sz_lo
 	char latency[SZ_UNIT_TEXT];
 	double mean_ns = sz_hist_mean_ns(&result->latency[SZ_OUTCOME_OK]);
 	if (config->arrivals == SZ_ARRIVALS_BURST || config->arrivals == SZ_ARRIVALS_STREAMS)
+		return;
+	/* It would be no longer than its latency however long it were. */
+	if (judgement->is_behind)
 		return;
 	if (result->sent == 0)
 		distrust(judgement, "no request was sent within the window: all clients waited for "
@@ -277,6 +286,7 @@ void sz_load_judge(const struct sz_load_config *config, const struct sz_load_res
 		   struct sz_load_judgement *judgement)
 {
 	judgement->count = judgement->note_count = 0;
+	judgement->is_behind = false;
 	judge_client(config, result, judgement);
 	judge_connections(config, result, judgement);
 	judge_rate(config, result, judgement);

@@ -14,6 +14,7 @@ struct sz_load_judgement {
 	size_t count;                           /* 0: they can */
 	char notes[SZ_LOAD_REASONS_MAX][240];   /* what to know though they can */
 	size_t note_count;
+	bool is_behind; /* of an open loop: the service, or too few clients, cannot keep up */
 };
 
 /* Pure. The result must be of a window that has opened. */
@@ -33,10 +34,10 @@ double sz_load_client_cores(const struct sz_load_config *config,
 			    const struct sz_load_result *result);
 #define SZ_LOAD_CLIENT_CORES_MOST 0.8
 
-/* Of an open loop: did fewer calls come back than were due, by more than are on their
- * way at a time? Then a queue grows, by whatever the service falls short of the rate.
- * (A queue that grows at an even pace is twice as long at the end as what the median
- * call meets; in_flight, the rate times the median latency, is at least that.) */
+/* Of an open loop: did fewer calls come back than were due, and by more than chance? What
+ * is missing is by how many more there are on their way at the end than at the start.
+ * Where they neither queue nor are refused their number is Poisson's, of the variance
+ * in_flight (its mean), and the difference of two has twice that. */
 bool sz_load_is_behind(double due, double came, double in_flight);
 
 /* Requests in flight over time, over the clients: of a closed loop that keeps its

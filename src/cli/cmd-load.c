@@ -26,7 +26,10 @@ static const struct sz_opt load_options[] = {
 	{"duration", SZ_OPT_DURATION, AT(duration_ns), .arg = "TIME", .min = 10 * SZ_NS_PER_MS,
 	 .max = 24 * 3600 * SZ_NS_PER_S, .fallback = "10s", .help = "length of the window"},
 	{"requests", SZ_OPT_COUNT, AT(requests), .arg = "N", .max = UINT32_MAX,
-	 .help = "end as soon as so many were answered well; --duration is then the longest"},
+	 .help = "end as soon as so many were answered well; --duration is then the longest. The "
+		 "service gets more: those of connecting and warming up, and what is under way at "
+		 "the "
+		 "end"},
 	{"precision", SZ_OPT_TEXT, AT(precision), .arg = "P",
 	 .help = "end as soon as the goodput is known to so many percent (as 3%), after 1 s at "
 		 "the earliest; --duration is then the longest"},
@@ -58,9 +61,8 @@ static const struct sz_opt load_options[] = {
 	 .fallback = "constant",
 	 .help = "gaps between the calls of --rate, or times of --think: even, or random"},
 	{"late", SZ_OPT_CHOICE, AT(late), .choices = late_choices, .fallback = "send",
-	 .help = "calls of --rate or --log for which no client is free wait, and leave at no more "
-		 "than "
-		 "twice the rate; or are dropped"},
+	 .help = "calls of --rate or --log for which no client is free wait, as long as --timeout, "
+		 "and leave at no more than twice the rate; or are dropped at once"},
 	{"seed", SZ_OPT_COUNT, AT(seed), .arg = "N", .max = UINT32_MAX, .fallback = "1",
 	 .help = "of random gaps, and of the order of several URLs"},
 	{"burst", SZ_OPT_COUNT, AT(burst), .arg = "K", .max = SZ_LOAD_CLIENTS_MAX,

@@ -97,7 +97,7 @@ static int check_modes(const struct sz_load_options *options, struct sz_err *err
 	static const char *const modes[] = {[LOOP] = "a closed loop",
 					    [OPEN] = "--rate",
 					    [REPLAY] = "--log",
-					    [BURSTS] = "bursts",
+					    [BURSTS] = "bursts (--burst or --har)",
 					    [STREAMS] = "--hold"};
 	const struct {
 		const char *name;
@@ -111,6 +111,8 @@ static int check_modes(const struct sz_load_options *options, struct sz_err *err
 		{"--speed", strcmp(options->speed, "1") != 0, IN(REPLAY)},
 		{"--late", options->late != SZ_LATE_SEND, IN(OPEN) | IN(REPLAY)},
 		{"--think", options->think_ns > 0, IN(LOOP)},
+		{"--arrivals", options->arrivals != 0,
+		 IN(OPEN) | (options->think_ns ? IN(LOOP) : 0)},
 		{"--rounds", options->rounds != SZ_LOAD_ROUNDS_UNSAID, IN(BURSTS)},
 		{"--every", options->every_ns > 0, IN(BURSTS)},
 		{"--requests", options->requests > 0, IN(LOOP)},
@@ -122,10 +124,10 @@ static int check_modes(const struct sz_load_options *options, struct sz_err *err
 	for (size_t i = 0; i < SZ_ARRAY_LEN(rows); i++) {
 		if (!rows[i].is_given || (rows[i].modes & IN(mode)))
 			continue;
-		sz_err_set(err, SZ_USAGE, 0, "%s and %s exclude each other", modes[mode],
-			   rows[i].name);
-		return sz_err_hint(err, "leave %s out, or say otherwise how requests come",
-				   rows[i].name);
+		sz_err_set(err, SZ_USAGE, 0, "%s has no effect in %s", rows[i].name, modes[mode]);
+		/* The mode that it is of; a closed loop has no option of its own. */
+		unsigned of = (unsigned)__builtin_ctz(rows[i].modes & ~IN(mode));
+		return sz_err_hint(err, "leave it out, or load otherwise: it is of %s", modes[of]);
 	}
 	return 0;
 }

@@ -42,6 +42,9 @@ static void start_live(void *arg, enum sz_edge edge)
 		live->start_ns = sz_now_ns();
 	else
 		fputs("\r\033[K", stderr);
+	/* Behind an overload that takes as long as a time-out. */
+	if (edge == SZ_EDGE_END)
+		fputs("  waiting for the last answers", stderr);
 }
 
 static void light_up(const struct sz_load_options *options, const struct sz_load_config *config,

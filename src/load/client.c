@@ -54,6 +54,19 @@ static bool thinks(const struct sz_load *load)
 	       load->stage != SZ_STAGE_DRAINING;
 }
 
+/* As people who are at it for long: each somewhere between two clicks. Where all are
+ * to connect at once they do. */
+void sz_client_join(struct sz_client *client, uint64_t now_ns)
+{
+	struct sz_load *load = client->load;
+	if (!thinks(load) || load->config.connect == SZ_CONNECT_BURST) {
+		sz_client_go(client);
+		return;
+	}
+	double share = (double)(sz_random_next(&load->random) >> 11) * 0x1p-53;
+	wait_to_send(client, now_ns + (uint64_t)(share * (double)load->config.think_ns));
+}
+
 static uint64_t think_time_ns(struct sz_load *load)
 {
 	double uniform = ((double)(sz_random_next(&load->random) >> 11) + 0.5) * 0x1p-53;
@@ -128,6 +141,8 @@ static bool is_as_expected(struct sz_client *client, const struct sz_answer *ans
 	if (client->counted && (!good || other_body)) {
 		result->error_status = answer->status;
 		result->unexpected += other_body;
+		if (!good)
+			sz_tally_error(result, SZ_PHASE_STATUS, answer->status);
 	}
 	return good && !other_body;
 }

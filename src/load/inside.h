@@ -322,6 +322,9 @@ void sz_client_init(struct sz_client *client, struct sz_conn *conn);
 /* Let the client do what the stage wants of it, if it is not at it already. */
 void sz_client_go(struct sz_client *client);
 
+/* The loop begins. */
+void sz_client_join(struct sz_client *client, uint64_t now_ns);
+
 /* A counted request in flight is unfinished, a stream open. */
 void sz_client_abandon(struct sz_client *client, uint64_t now_ns);
 

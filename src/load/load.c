@@ -246,7 +246,9 @@ static int lead_in(struct sz_load *load, struct sz_err *err)
 {
 	if (interrupted(load))
 		return 0;
-	forget_answers(load);
+	/* Who thinks for long would be waited for as long. */
+	if (!load->config.think_ns || load->config.connect == SZ_CONNECT_BURST)
+		forget_answers(load);
 	uint64_t now_ns = sz_now_ns(), start_ns = load->span->start_ns;
 	sz_load_begin_stage(load, SZ_STAGE_LEAD_IN,
 			    later_ns(start_ns, now_ns + load->config.warmup_ns),
@@ -254,7 +256,7 @@ static int lead_in(struct sz_load *load, struct sz_err *err)
 	if (sz_load_is_open(load))
 		sz_open_begin(load, now_ns);
 	for (unsigned i = 0; i < load->config.clients; i++)
-		sz_client_go(&load->clients[i]);
+		sz_client_join(&load->clients[i], now_ns);
 	if (sz_load_run_stage(load, err) < 0)
 		return -1;
 	return load->answered || load->interrupted ? 0 : sz_load_no_answer_error(load, err);

@@ -224,12 +224,14 @@ enum sz_phase {
 	SZ_PHASE_SEND,
 	SZ_PHASE_WAIT, /* until the head of the response is whole */
 	SZ_PHASE_BODY,
+	SZ_PHASE_STATUS, /* all came, but the status is not one of those expected */
 	SZ_PHASE_COUNT,
 };
 
 const char *sz_phase_name(enum sz_phase phase);
 
-/* Errors by phase and errno; protocol errors have errno EPROTO. */
+/* Errors by phase and errno; protocol errors have errno EPROTO, and those of
+ * SZ_PHASE_STATUS the status of HTTP in its place. */
 #define SZ_LOAD_ERRORS_MAX 32
 struct sz_load_error {
 	enum sz_phase phase;

@@ -236,16 +236,17 @@ static void restart(struct sz_load *load, uint64_t now_ns)
 void sz_open_count(struct sz_load *load, uint64_t t0_ns)
 {
 	load->open.from_ns = t0_ns;
-	load->open.until_ns = UINT64_MAX;
+	load->open.until_ns = t0_ns + load->span->max_ns;
 	restart(load, t0_ns);
 }
 
 /* Whoever was due before the end counts, even when this program was too late to
- * see it in time. */
+ * see it in time; who is due at the end does not, however late that is seen. */
 void sz_open_stop_counting(struct sz_load *load, uint64_t t1_ns)
 {
-	load->open.until_ns = t1_ns;
-	all_come(load, t1_ns);
+	if (load->open.until_ns > t1_ns)
+		load->open.until_ns = t1_ns;
+	all_come(load, load->open.until_ns);
 }
 
 void sz_open_begin(struct sz_load *load, uint64_t now_ns)

@@ -153,6 +153,13 @@ static int take_rate(const struct source *source, const json_t *legs, struct sz_
 	return 0;
 }
 
+static bool is_error(enum sz_phase phase, int errnum)
+{
+	if (phase == SZ_PHASE_STATUS)
+		return errnum >= 100 && errnum <= 999;
+	return strerrorname_np(errnum) != NULL;
+}
+
 static int take_errors(const struct source *source, const json_t *from,
 		       struct sz_load_result *result)
 {
@@ -165,7 +172,8 @@ static int take_errors(const struct source *source, const json_t *from,
 	{
 		struct sz_load_error *into = &result->errors[i];
 		if (!scan_at(error, 0, SZ_PHASE_COUNT - 1, &phase) ||
-		    !scan_at(error, 1, INT32_MAX, &errnum) || !strerrorname_np((int)errnum) ||
+		    !scan_at(error, 1, INT32_MAX, &errnum) ||
+		    !is_error((enum sz_phase)phase, (int)errnum) ||
 		    !scan_at(error, 2, SZ_SHARD_COUNT_MAX, &into->count))
 			return refuse(source, "is out of range", "errors");
 		into->phase = (enum sz_phase)phase;

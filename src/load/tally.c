@@ -44,8 +44,9 @@ const char *sz_http_version(enum sz_http http)
 const char *sz_phase_name(enum sz_phase phase)
 {
 	static const char *const names[SZ_PHASE_COUNT] = {
-		[SZ_PHASE_CONNECT] = "connect", [SZ_PHASE_TLS] = "tls",   [SZ_PHASE_SEND] = "send",
-		[SZ_PHASE_WAIT] = "wait",       [SZ_PHASE_BODY] = "body",
+		[SZ_PHASE_CONNECT] = "connect", [SZ_PHASE_TLS] = "tls",
+		[SZ_PHASE_SEND] = "send",       [SZ_PHASE_WAIT] = "wait",
+		[SZ_PHASE_BODY] = "body",       [SZ_PHASE_STATUS] = "status",
 	};
 	return names[phase];
 }

@@ -176,6 +176,7 @@ static void begin(struct sz_client *client)
 	struct sz_http1_response *response = &client->via.http1.response;
 	client->via.http1.sent_bytes = 0;
 	sz_http1_response_init(response, client->request->is_head);
+	response->asked_in_http10 = load->config.http == SZ_HTTP_1_0;
 	if (client->session)
 		sz_session_write(client);
 	if (sz_session_reply(client)) {

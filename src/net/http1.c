@@ -164,7 +164,9 @@ static int response_complete(llhttp_t *llhttp)
 	struct sz_http1_response *response = llhttp->data;
 	response->parser.complete = response->head_complete;
 	response->has_length = !(llhttp->flags & F_TRANSFER_ENCODING);
-	response->keep_alive = llhttp_should_keep_alive(llhttp);
+	bool is_said = llhttp->flags & F_CONNECTION_KEEP_ALIVE;
+	response->keep_alive =
+		llhttp_should_keep_alive(llhttp) && (is_said || !response->asked_in_http10);
 	return HPE_PAUSED;
 }
 

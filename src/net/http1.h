@@ -59,10 +59,11 @@ struct sz_http1_response {
 	int status;   /* final status once the head is complete, else 0 */
 	bool is_http; /* "HTTP/" was read: what is BAD without it is another protocol */
 	bool head_complete;
-	bool keep_alive;     /* the connection may carry another request (valid when COMPLETE) */
-	bool until_close;    /* the body ends when the connection closes */
-	uint64_t body_bytes; /* decoded body bytes so far */
-	const char *why;     /* static text when BAD */
+	bool keep_alive;      /* the connection may carry another request (valid when COMPLETE) */
+	bool asked_in_http10; /* set after init(): the answer must say that it keeps alive */
+	bool until_close;     /* the body ends when the connection closes */
+	uint64_t body_bytes;  /* decoded body bytes so far */
+	const char *why;      /* static text when BAD */
 	/* Set after init() by who wants to know whether the body holds a text;
 	 * borrowed until the message ends. */
 	const struct sz_match *sought;

@@ -39,10 +39,25 @@ static json_t *errors(const struct sz_load_result *result)
 	json_t *array = json_array();
 	for (size_t i = 0; i < result->error_count; i++) {
 		const struct sz_load_error *error = &result->errors[i];
+		if (error->phase == SZ_PHASE_STATUS)
+			continue;
 		const char *name = error->errnum ? strerrorname_np(error->errnum) : NULL;
 		json_array_append_new(array, json_pack("{s:s, s:s?, s:o}", "phase",
 						       sz_phase_name(error->phase), "errno", name,
 						       "count", sz_json_count(error->count)));
+	}
+	return array;
+}
+
+static json_t *statuses(const struct sz_load_result *result)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < result->error_count; i++) {
+		const struct sz_load_error *error = &result->errors[i];
+		if (error->phase == SZ_PHASE_STATUS)
+			json_array_append_new(array,
+					      json_pack("{s:i, s:o}", "status", error->errnum,
+							"count", sz_json_count(error->count)));
 	}
 	return array;
 }
@@ -317,6 +332,7 @@ void sz_report_load_json(const struct sz_load_report *report, struct sz_buf *out
 	put_rates(document, report);
 	json_object_set_new(document, "counts", counts(result));
 	json_object_set_new(document, "errors", errors(result));
+	json_object_set_new(document, "error_statuses", statuses(result));
 	json_object_set_new(document, "errors_other", sz_json_count(result->errors_other));
 	json_object_set_new(document, "not_http_sample",
 			    *result->not_http ? json_string(result->not_http) : json_null());

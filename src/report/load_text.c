@@ -53,6 +53,18 @@ static void put_latency(struct sz_buf *out, const char *label, const struct sz_h
 	sz_buf_printf(out, "max %s\n", sz_format_duration(text, (double)hist->max_ns));
 }
 
+static void put_error(struct sz_buf *out, const struct sz_load_error *error)
+{
+	put_label(out, "");
+	sz_buf_printf(out, "%llu x %s", (unsigned long long)error->count,
+		      sz_phase_name(error->phase));
+	if (error->phase == SZ_PHASE_STATUS)
+		sz_buf_printf(out, " %d\n", error->errnum);
+	else
+		sz_buf_printf(out, ": %s\n",
+			      error->errnum ? strerrordesc_np(error->errnum) : "closed");
+}
+
 static void put_counts(struct sz_buf *out, const struct sz_load_result *result)
 {
 	put_label(out, "Requests");
@@ -71,12 +83,12 @@ static void put_counts(struct sz_buf *out, const struct sz_load_result *result)
 		sz_buf_printf(out, "%llu x %s: a good status without the expected text\n",
 			      (unsigned long long)result->unexpected, sz_phase_name(SZ_PHASE_BODY));
 	}
-	for (size_t i = 0; i < result->error_count; i++) {
-		const struct sz_load_error *error = &result->errors[i];
+	for (size_t i = 0; i < result->error_count; i++)
+		put_error(out, &result->errors[i]);
+	if (result->uncounted) {
 		put_label(out, "");
-		sz_buf_printf(out, "%llu x %s: %s\n", (unsigned long long)error->count,
-			      sz_phase_name(error->phase),
-			      error->errnum ? strerrordesc_np(error->errnum) : "closed");
+		sz_buf_printf(out, "%llu more before and after the window, uncounted\n",
+			      (unsigned long long)result->uncounted);
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "study/goal.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,9 @@ int sz_goal_parse(const char *text, struct sz_goal *goal, struct sz_err *err)
 	unsigned percent;
 	int used = 0;
 	uint64_t most_ns;
-	if (sscanf(text, "p%2u<%n", &percent, &used) == 1 && used > 0 &&
+	/* A number alone would be seconds, which nobody means here. */
+	bool has_unit = *text && isalpha((unsigned char)text[strlen(text) - 1]);
+	if (has_unit && sscanf(text, "p%2u<%n", &percent, &used) == 1 && used > 0 &&
 	    sz_parse_duration_ns(text + used, &most_ns, NULL) == 0 && most_ns > 0) {
 		for (size_t i = 0; i < SZ_GOAL_RATIOS; i++) {
 			if (lround(sz_goal_ratios[i] * 100) != percent)
@@ -65,7 +68,7 @@ bool sz_goal_is_met(const struct sz_goal *goal, const struct sz_window *window)
 	double due = (double)window->due, may_miss = (1 - goal->ratio) * due;
 	double came = window->throughput_rps * window->duration_s + bad;
 	/* In a short window a queue may grow and the goal be met all the same. */
-	if (sz_load_is_behind(due, came, due / window->duration_s * window->latency_p50_ms / 1e3))
+	if (sz_load_is_behind(due, came, due / window->duration_s * window->latency_mean_ms / 1e3))
 		return false;
 	/* Ranks move by as many as are missing: with a tenth of them it is nothing. */
 	return sz_window_latency_ms(window, goal->ratio) <= goal->most_ms && bad <= may_miss / 10;

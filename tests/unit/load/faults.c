@@ -118,6 +118,36 @@ static void check_errors(enum sz_phase phase, int errnum, uint64_t count)
 	assert_int_equal(script_errors(&result, phase, errnum), count);
 }
 
+/* Answers, and closes in place of the second answer: at once, or when it has had the
+ * request for longer than a close can cross it. */
+static unsigned second_takes_ms;
+
+static void play_drop_the_second(int fd)
+{
+	if (!script_read(fd))
+		return;
+	script_answer(fd, HELLO);
+	if (script_read(fd))
+		script_sleep_ms(second_takes_ms);
+}
+
+static void a_request_that_somebody_had_is_not_stale(void **state)
+{
+	(void)state;
+	for (second_takes_ms = 0; second_takes_ms <= 250; second_takes_ms += 250) {
+		bool is_dropped = second_takes_ms > 0;
+		script_start(play_drop_the_second, &config, 1);
+		script_load(&config, 4, 5000, &result);
+		uint64_t lost =
+			result.outcomes[is_dropped ? SZ_OUTCOME_SOCKET_ERROR : SZ_OUTCOME_STALE];
+		assert_true(lost >= 1);
+		assert_int_equal(result.sent, result.outcomes[SZ_OUTCOME_OK] + lost);
+		assert_int_equal(script_errors(&result, SZ_PHASE_WAIT, ECONNRESET),
+				 is_dropped ? lost : 0);
+		script_stop(NULL);
+	}
+}
+
 static void play_late_garbage(int fd)
 {
 	if (two_good_answers(fd))
@@ -595,6 +625,7 @@ int main(void)
 		cmocka_unit_test_teardown(nobody_answers, script_stop),
 		cmocka_unit_test_teardown(not_http, script_stop),
 		cmocka_unit_test_teardown(hung_up_on, script_stop),
+		cmocka_unit_test_teardown(a_request_that_somebody_had_is_not_stale, script_stop),
 		cmocka_unit_test_teardown(garbage_later, script_stop),
 		cmocka_unit_test_teardown(another_protocol_for_good, script_stop),
 		cmocka_unit_test_teardown(truncated, script_stop),

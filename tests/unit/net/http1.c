@@ -505,9 +505,35 @@ static void pipelined_requests(void **state)
 	assert_false(request.keep_alive);
 }
 
+/* To a request in HTTP/1.0 the server must say that it keeps the connection (RFC 9112,
+ * 9.3), whatever its own version. */
+static void who_asks_in_http10_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		bool keep_alive;
+	} cases[] = {
+		{OK_HEAD "Content-Length: 0\r\n\r\n", false},
+		{OK_HEAD "Content-Length: 0\r\nConnection: Keep-Alive\r\n\r\n", true},
+		{OK_HEAD "Content-Length: 0\r\nConnection: close\r\n\r\n", false},
+	};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
+		struct sz_http1_response response;
+		size_t used;
+		sz_http1_response_init(&response, false);
+		response.asked_in_http10 = true;
+		assert_int_equal(sz_http1_response_feed(&response, cases[i].text,
+							strlen(cases[i].text), &used),
+				 DONE);
+		assert_int_equal(response.keep_alive, cases[i].keep_alive);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_asks_in_http10_is_told),
 		cmocka_unit_test(responses_at_every_boundary),
 		cmocka_unit_test(sought_text_at_every_boundary),
 		cmocka_unit_test(a_memo_changes_nothing),
