@@ -93,6 +93,7 @@ struct sz_client {
 	bool is_due;   /* in a round or an open loop: has a request to send */
 	bool is_free;  /* in an open loop: waits for a call, in a list by next_free */
 	struct sz_client *next_free;
+	size_t step;            /* of an open loop: at which the call was due */
 	bool counted;           /* the request in flight is */
 	unsigned failures;      /* in a row, without an answer between; sets the back-off */
 	uint64_t asked_ns;      /* of the request: its latency counts from it; when the round
@@ -167,6 +168,12 @@ struct sz_call {
 	size_t number; /* of a replay: which request */
 };
 
+/* Of a rate that goes up in steps. */
+struct sz_step {
+	char label[32];
+	size_t part;
+};
+
 struct sz_open {
 	bool is_running;
 	struct sz_schedule schedule;
@@ -199,6 +206,7 @@ struct sz_load {
 	double *weights;                  /* cumulative, when there are several */
 	uint64_t random;                  /* state of */
 	size_t *part_of;                  /* of each request, when there are several */
+	struct sz_step *steps;            /* of an open loop of one request, likewise */
 	struct sz_load_part *parts;
 	size_t part_count;
 	struct sz_load_second *seconds; /* of the window */

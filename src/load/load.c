@@ -146,6 +146,7 @@ void sz_load_free(struct sz_load *load)
 	free(load->conns);
 	free(load->weights);
 	free(load->part_of);
+	free(load->steps);
 	free(load->parts);
 	free(load->seconds);
 	free(load->next_call);

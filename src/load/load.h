@@ -270,8 +270,16 @@ struct sz_load_round {
 	size_t slowest_part; /* of whose the slowest first byte was; see sz_load_part */
 };
 
+/* Whether the rate goes up in steps, each level by itself. */
+static inline bool sz_load_has_steps(const struct sz_load_config *config)
+{
+	return config->arrivals == SZ_ARRIVALS_OPEN && config->rate.count > 1 &&
+	       config->replay_speed == 0;
+}
+
 /* What became of one request of a set of several, or of all that are called the
- * same; beyond SZ_LOAD_PARTS_MAX - 1 the last part is all others. */
+ * same; of an open loop of one request, of what was due at one step of its rate; beyond
+ * SZ_LOAD_PARTS_MAX - 1 the last part is all others. */
 #define SZ_LOAD_PARTS_MAX 64
 struct sz_load_part {
 	const char *label; /* the requests' own; NULL: all others */

@@ -4,6 +4,7 @@
  */
 #include "load/inside.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,22 @@ static size_t find_part(struct sz_load *load, const char *label)
 	return i;
 }
 
+/* One request at several rates: what came of each rate. */
+static int init_steps(struct sz_load *load, struct sz_err *err)
+{
+	const struct sz_rate *rate = &load->config.rate;
+	load->steps = calloc(rate->count, sizeof(load->steps[0]));
+	load->parts = calloc(SZ_LOAD_PARTS_MAX, sizeof(load->parts[0]));
+	if (!load->steps || !load->parts)
+		return sz_err_nomem(err);
+	for (size_t i = 0; i < rate->count; i++) {
+		snprintf(load->steps[i].label, sizeof(load->steps[i].label), "at %g req/s",
+			 rate->leg[i].from_rps);
+		load->steps[i].part = find_part(load, load->steps[i].label);
+	}
+	return 0;
+}
+
 int sz_load_init_mix(struct sz_load *load, struct sz_err *err)
 {
 	load->requests = load->config.requests;
@@ -54,7 +71,7 @@ int sz_load_init_mix(struct sz_load *load, struct sz_err *err)
 		return -1;
 	size_t count = load->requests->count;
 	if (count == 1)
-		return 0;
+		return sz_load_has_steps(&load->config) ? init_steps(load, err) : 0;
 	load->weights = calloc(count, sizeof(load->weights[0]));
 	load->part_of = calloc(count, sizeof(load->part_of[0]));
 	load->parts = calloc(SZ_LOAD_PARTS_MAX, sizeof(load->parts[0]));
@@ -105,6 +122,8 @@ const struct sz_request *sz_load_next_request(struct sz_client *client)
 
 size_t sz_load_part_index(const struct sz_load *load, const struct sz_client *client)
 {
+	if (load->steps)
+		return load->steps[client->step].part;
 	return load->parts && client->request
 		       ? load->part_of[client->request - load->requests->items]
 		       : 0;

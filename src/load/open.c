@@ -92,6 +92,8 @@ static void give(struct sz_client *client, const struct sz_call *call)
 	client->is_due = true;
 	if (client->load->config.replay_speed > 0)
 		client->request = sz_load_request(client->load, call->number);
+	client->step = sz_rate_leg_at(&client->load->config.rate,
+				      call->due_ns - client->load->open.origin_ns);
 	client->asked_ns = call->due_ns;
 	client->counted = call->counted;
 	sz_client_go(client);

@@ -165,6 +165,14 @@ uint64_t sz_schedule_next_ns(struct sz_schedule *schedule)
 	return schedule->leg_start_ns + (uint64_t)(time_s * 1e9);
 }
 
+size_t sz_rate_leg_at(const struct sz_rate *rate, uint64_t at_ns)
+{
+	size_t i = 0;
+	while (i + 1 < rate->count && at_ns >= rate->leg[i].span_ns)
+		at_ns -= rate->leg[i++].span_ns;
+	return i;
+}
+
 double sz_rate_at_rps(const struct sz_rate *rate, uint64_t at_ns)
 {
 	for (size_t i = 0; i < rate->count; i++) {

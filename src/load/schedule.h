@@ -63,6 +63,9 @@ void sz_schedule_init(struct sz_schedule *schedule, const struct sz_rate *rate);
  * one before. */
 uint64_t sz_schedule_next_ns(struct sz_schedule *schedule);
 
+/* The leg at a time; behind the last, the last. */
+size_t sz_rate_leg_at(const struct sz_rate *rate, uint64_t at_ns);
+
 /* The rate at a time, in calls per second of this part. */
 double sz_rate_at_rps(const struct sz_rate *rate, uint64_t at_ns);
 

@@ -214,8 +214,11 @@ static void put_parts(struct sz_buf *out, const struct sz_load_report *report)
 		return;
 	enum sz_outcome good =
 		report->config->arrivals == SZ_ARRIVALS_STREAMS ? SZ_OUTCOME_OPEN : SZ_OUTCOME_OK;
-	sz_buf_printf(out, "\n%9s %8s %11s %11s %11s%s  request\n", sz_outcome_name(good), "failed",
-		      "first byte", "last byte", "max", bursts ? "  slowest" : "");
+	/* A request's label begins with its method. */
+	bool steps = strncmp(result->parts[0].label, "at ", 3) == 0;
+	sz_buf_printf(out, "\n%9s %8s %11s %11s %11s%s  %s\n", sz_outcome_name(good), "failed",
+		      "first byte", "last byte", "max", bursts ? "  slowest" : "",
+		      steps ? "due" : "request");
 	for (size_t i = 0; i < result->part_count; i++) {
 		const struct sz_load_part *part = &result->parts[i];
 		char ttfb[SZ_UNIT_TEXT] = "-", latency[SZ_UNIT_TEXT] = "-",
