@@ -102,12 +102,13 @@ static int dispatch(char **argv, struct sz_err *err)
 }
 
 /* Nothing of ours may become descriptor 0, 1 or 2: what is written to standard
- * error would land in it. */
+ * error would land in it. What is written to one that was closed must fail, so
+ * it can only be read. */
 static void fill_standard_descriptors(void)
 {
 	int fd;
 	do
-		fd = open("/dev/null", O_RDWR);
+		fd = open("/dev/null", O_RDONLY);
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd >= 0)
 		close(fd);
