@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/quote.h"
 #include "cli/cli.h"
 
 static const struct sz_cli_command *const commands[] = {
@@ -77,7 +78,9 @@ static int print_text(const char *text, struct sz_err *err)
 static int unknown(const char *word, struct sz_err *err)
 {
 	const char *nearest = sz_nearest(word, command_name_at, NULL);
-	sz_err_set(err, SZ_USAGE, 0, "there is no command or option '%.60s'", word);
+	char quote[SZ_URL_QUOTE];
+	sz_err_set(err, SZ_USAGE, 0, "there is no command or option '%.60s'",
+		   sz_url_quote(word, quote));
 	if (nearest)
 		return sz_err_hint(err, "did you mean sizeup %s?", nearest);
 	return sz_err_hint(err, "see sizeup --help");
