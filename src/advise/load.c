@@ -165,7 +165,12 @@ static void judge_streams(const struct sz_load_config *config, const struct sz_l
 			 "only %llu of %u streams were asked for: the window was over before (a "
 			 "longer --duration, or --connect burst)",
 			 (unsigned long long)result->attempts, config->clients);
-	if (result->streams_ended)
+	if (result->streams_opened && result->streams_ended == result->streams_opened)
+		distrust(judgement,
+			 "no stream lasted: each of %llu ended before the window did, and none is "
+			 "replaced (a page that ends is loaded without --hold)",
+			 (unsigned long long)result->streams_ended);
+	else if (result->streams_ended)
 		note(judgement,
 		     "%llu of %llu streams ended before the window did; they are not replaced",
 		     (unsigned long long)result->streams_ended,

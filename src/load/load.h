@@ -80,7 +80,8 @@
  * window and keeps it, without a time-out once its head has come. One that the
  * server ends, or that failed, is not replaced; what lasts until the end of the
  * window is `open`. There is no lead-in: the window begins with the first
- * connection, paced or all at once, and is over early when none is left.
+ * connection, paced or all at once. When none is left nobody waits for its end, and
+ * it counts as if they had: as long as was asked for.
  *
  * A client of a closed loop may think between an answer and its next request.
  *

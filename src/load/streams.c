@@ -62,8 +62,12 @@ static int open_and_keep(struct sz_load *load, uint64_t end_ns, struct sz_err *e
 int sz_streams_count(struct sz_load *load, struct sz_err *err)
 {
 	sz_load_begin_polls(load, load->result.began_ns);
-	int status = open_and_keep(load, load->result.began_ns + load->span->max_ns, err);
+	uint64_t end_ns = load->result.began_ns + load->span->max_ns;
+	int status = open_and_keep(load, end_ns, err);
 	sz_timer_clear(load->loop, &load->poll_timer);
+	/* Nothing comes any more, so the rest is not waited for; it is of the window. */
+	if (load->unsettled == 0 && !load->interrupted && load->finished_ns < end_ns)
+		load->finished_ns = end_ns;
 	return status;
 }
 
