@@ -177,6 +177,30 @@ static void judge_streams(const struct sz_load_config *config, const struct sz_l
 		     (unsigned long long)result->streams_opened);
 }
 
+double sz_load_round_pace_ns(const struct sz_load_result *result)
+{
+	size_t count = result->round_count;
+	if (count < 2 || result->interrupted)
+		return NAN;
+	/* The window ends with its last round. */
+	double last_start_ns =
+		(double)result->duration_ns - (double)result->rounds[count - 1].slowest_ns;
+	return last_start_ns / (double)(count - 1);
+}
+
+static void judge_pace(const struct sz_load_config *config, const struct sz_load_result *result,
+		       struct sz_load_judgement *judgement)
+{
+	char asked[SZ_UNIT_TEXT], held[SZ_UNIT_TEXT];
+	double pace_ns = sz_load_round_pace_ns(result);
+	if (config->every_ns && pace_ns > (double)config->every_ns * (1 + SZ_LOAD_PACE_NOTED))
+		note(judgement,
+		     "rounds began every %s on average, not every %s: those that came while an "
+		     "earlier one lasted were left out",
+		     sz_format_duration(held, pace_ns),
+		     sz_format_duration(asked, (double)config->every_ns));
+}
+
 static void judge_failures(const struct sz_load_result *result, struct sz_load_judgement *judgement)
 {
 	char after[SZ_UNIT_TEXT];
@@ -240,6 +264,7 @@ void sz_load_judge(const struct sz_load_config *config, const struct sz_load_res
 	judge_rate(config, result, judgement);
 	judge_window(config, result, judgement);
 	judge_streams(config, result, judgement);
+	judge_pace(config, result, judgement);
 	judge_failures(result, judgement);
 	judge_concurrency(config, result, judgement);
 	note_left_out(result, judgement);

@@ -126,7 +126,10 @@ static json_t *burst(const struct sz_load_report *report)
 	size_t rounds = result->round_count;
 	if (report->config->arrivals != SZ_ARRIVALS_BURST)
 		return json_null();
-	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "size",
+	uint64_t every_ns = report->config->every_ns;
+	return json_pack("{s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "every_asked_ms",
+			 sz_json_number(every_ns ? sz_ns_to_ms(every_ns) : SZ_NAN), "every_ms",
+			 sz_json_number(sz_load_round_pace_ns(result) / 1e6), "size",
 			 (int)sz_load_calls(report->config), "users", (int)report->config->users,
 			 "rounds", sz_json_count(rounds), "rounds_failed",
 			 sz_json_count(result->rounds_failed), "slowest_ttfb_ms",
