@@ -70,7 +70,8 @@ bool sz_load_has_failed(const struct sz_load_result *result)
 {
 	bool none = result->attempts && result->outcomes[SZ_OUTCOME_OK] == 0 &&
 		    result->outcomes[SZ_OUTCOME_OPEN] == 0;
-	return none || result->aborted == SZ_ABORT_DEAD || result->aborted == SZ_ABORT_NOT_HTTP;
+	return none || result->takes_no_streams || result->aborted == SZ_ABORT_DEAD ||
+	       result->aborted == SZ_ABORT_NOT_HTTP;
 }
 
 double sz_load_client_cores(const struct sz_load_config *config,
@@ -177,6 +178,18 @@ static void judge_streams(const struct sz_load_config *config, const struct sz_l
 		     (unsigned long long)result->streams_opened);
 }
 
+static void judge_shared(const struct sz_load_config *config, const struct sz_load_result *result,
+			 struct sz_load_judgement *judgement)
+{
+	unsigned least = config->streams - (unsigned)result->streams_lacking;
+	if (result->streams_lacking)
+		distrust(judgement,
+			 "the service came to take %u stream%s of a connection at once, of the %u "
+			 "that are asked for: requests waited for %s",
+			 least, least == 1 ? "" : "s", config->streams,
+			 least ? "each other" : "it to take any");
+}
+
 double sz_load_round_pace_ns(const struct sz_load_result *result)
 {
 	size_t count = result->round_count;
@@ -265,6 +278,7 @@ void sz_load_judge(const struct sz_load_config *config, const struct sz_load_res
 	judge_window(config, result, judgement);
 	judge_streams(config, result, judgement);
 	judge_pace(config, result, judgement);
+	judge_shared(config, result, judgement);
 	judge_failures(result, judgement);
 	judge_concurrency(config, result, judgement);
 	note_left_out(result, judgement);

@@ -24,7 +24,8 @@ void sz_load_judge(const struct sz_load_config *config, const struct sz_load_res
 __attribute__((format(printf, 2, 3))) void sz_load_distrust(struct sz_load_judgement *judgement,
 							    const char *fmt, ...);
 
-/* Nobody answered well, or not any more at the end. */
+/* Nobody answered well, or not any more at the end; or the service came to take no
+ * request at all (HTTP/2). */
 bool sz_load_has_failed(const struct sz_load_result *result);
 
 /* Cores that the load generator used while it was at work: in bursts, within

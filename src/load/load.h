@@ -20,7 +20,8 @@
  * connection takes no more requests; who has one waits until those in flight
  * have ended, then a new connection opens. A service that takes fewer streams at
  * once than clients share a connection is refused: it would be loaded with less
- * than was asked for. Answers that come in one read are followed by the next
+ * than was asked for. When it comes to that within a window, the window goes on,
+ * and the result says so. Answers that come in one read are followed by the next
  * requests in one write.
  *
  * What it is not: it knows nothing of the service's processes (os/) and does
@@ -383,6 +384,10 @@ struct sz_load_result {
 	uint64_t connections_open_at_end;
 	uint64_t reconnects;    /* since sz_load_new; asked for or because the server closed */
 	uint64_t server_closed; /* of those: the server closed */
+	/* HTTP/2: of config.streams how many the service did not take of a connection at
+	 * some time of the window; the requests waited for each other then. */
+	uint64_t streams_lacking;
+	bool takes_no_streams; /* it was all of them */
 	struct sz_load_address addresses[SZ_ADDRS_MAX];
 	size_t address_count; /* 0 when there is but one */
 

@@ -64,9 +64,10 @@ static json_t *distribution(const struct sz_hist *hist)
 static json_t *connections(const struct sz_load_report *report)
 {
 	const struct sz_load_result *result = report->result;
-	return json_pack("{s:i, s:i, s:o, s:o, s:o}", "asked",
-			 (int)sz_load_connections(report->config), "streams",
-			 report->config->streams ? (int)report->config->streams : 1, "opened",
+	int streams = report->config->streams ? (int)report->config->streams : 1;
+	return json_pack("{s:i, s:i, s:i, s:o, s:o, s:o}", "asked",
+			 (int)sz_load_connections(report->config), "streams", streams,
+			 "streams_taken", streams - (int)result->streams_lacking, "opened",
 			 sz_json_count(result->connections_opened), "open_at_end",
 			 sz_json_count(result->connections_open_at_end), "reconnects",
 			 sz_json_count(result->reconnects));
