@@ -74,8 +74,8 @@ bool sz_load_has_failed(const struct sz_load_result *result)
 {
 	bool none = result->attempts && result->outcomes[SZ_OUTCOME_OK] == 0 &&
 		    result->outcomes[SZ_OUTCOME_OPEN] == 0;
-	return none || result->aborted == SZ_ABORT_DEAD || result->aborted == SZ_ABORT_NOT_HTTP ||
-	       result->aborted == SZ_ABORT_GONE;
+	return none || result->takes_no_streams || result->aborted == SZ_ABORT_DEAD ||
+	       result->aborted == SZ_ABORT_NOT_HTTP || result->aborted == SZ_ABORT_GONE;
 }
 
 double sz_load_client_cores(const struct sz_load_config *config,
@@ -207,11 +207,52 @@ static void judge_streams(const struct sz_load_config *config, const struct sz_l
 			 "only %llu of %u streams were asked for: the window was over before (a "
 			 "longer --duration, or --connect burst)",
 			 (unsigned long long)result->attempts, config->clients);
-	if (result->streams_ended)
+	if (result->streams_opened && result->streams_ended == result->streams_opened)
+		distrust(judgement,
+			 "no stream lasted: each of %llu ended before the window did, and none is "
+			 "replaced (a page that ends is loaded without --hold)",
+			 (unsigned long long)result->streams_ended);
+	else if (result->streams_ended)
 		note(judgement,
 		     "%llu of %llu streams ended before the window did; they are not replaced",
 		     (unsigned long long)result->streams_ended,
 		     (unsigned long long)result->streams_opened);
+}
+
+static void judge_shared(const struct sz_load_config *config, const struct sz_load_result *result,
+			 struct sz_load_judgement *judgement)
+{
+	unsigned least = config->streams - (unsigned)result->streams_lacking;
+	if (result->streams_lacking)
+		distrust(judgement,
+			 "the service came to take %u stream%s of a connection at once, of the %u "
+			 "that are asked for: requests waited for %s",
+			 least, least == 1 ? "" : "s", config->streams,
+			 least ? "each other" : "it to take any");
+}
+
+double sz_load_round_pace_ns(const struct sz_load_result *result)
+{
+	size_t count = result->round_count;
+	if (count < 2 || result->interrupted)
+		return NAN;
+	/* The window ends with its last round. */
+	double last_start_ns =
+		(double)result->duration_ns - (double)result->rounds[count - 1].slowest_ns;
+	return last_start_ns / (double)(count - 1);
+}
+
+static void judge_pace(const struct sz_load_config *config, const struct sz_load_result *result,
+		       struct sz_load_judgement *judgement)
+{
+	char asked[SZ_UNIT_TEXT], held[SZ_UNIT_TEXT];
+	double pace_ns = sz_load_round_pace_ns(result);
+	if (config->every_ns && pace_ns > (double)config->every_ns * (1 + SZ_LOAD_PACE_NOTED))
+		note(judgement,
+		     "rounds began every %s on average, not every %s: those that came while an "
+		     "earlier one lasted were left out",
+		     sz_format_duration(held, pace_ns),
+		     sz_format_duration(asked, (double)config->every_ns));
 }
 
 static void judge_failures(const struct sz_load_result *result, struct sz_load_judgement *judgement)
@@ -292,6 +333,8 @@ void sz_load_judge(const struct sz_load_config *config, const struct sz_load_res
 	judge_rate(config, result, judgement);
 	judge_window(config, result, judgement);
 	judge_streams(config, result, judgement);
+	judge_pace(config, result, judgement);
+	judge_shared(config, result, judgement);
 	judge_failures(result, judgement);
 	judge_concurrency(config, result, judgement);
 	note_stale(result, judgement);

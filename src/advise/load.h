@@ -25,7 +25,8 @@ void sz_load_judge(const struct sz_load_config *config, const struct sz_load_res
 __attribute__((format(printf, 2, 3))) void sz_load_distrust(struct sz_load_judgement *judgement,
 							    const char *fmt, ...);
 
-/* Nobody answered well, or not any more at the end. */
+/* Nobody answered well, or not any more at the end; or the service came to take no
+ * request at all (HTTP/2). */
 bool sz_load_has_failed(const struct sz_load_result *result);
 
 /* Cores that the load generator used while it was at work: in bursts, within
@@ -47,6 +48,12 @@ double sz_load_concurrency_ratio(const struct sz_load_config *config,
 				 const struct sz_load_result *result);
 #define SZ_LOAD_CONCURRENCY_NOTED 0.99
 #define SZ_LOAD_CONCURRENCY_LEAST 0.90
+
+/* Of bursts: from the start of a round to that of the next, on average; NaN when fewer
+ * than two are whole, or the window was interrupted. Beyond every_ns by more than
+ * SZ_LOAD_PACE_NOTED it is noted. */
+double sz_load_round_pace_ns(const struct sz_load_result *result);
+#define SZ_LOAD_PACE_NOTED 0.01
 
 /* More failures than that, and what is told of the rest tells little. */
 #define SZ_LOAD_FAILED_MOST 0.01

@@ -288,8 +288,8 @@ static void judge_rounds(struct sz_shard_run *const *runs, size_t count,
 	double slowest_ns = (double)runs[0]->result.slowest.p50_ns;
 	if (runs[0]->config.arrivals == SZ_ARRIVALS_BURST && apart_ns > 0.1 * slowest_ns)
 		sz_load_distrust(judgement,
-				 "rounds began up to %s apart on several machines, and take %s: "
-				 "they hardly met",
+				 "rounds of the shards began up to %s apart, and take %s: they "
+				 "hardly met",
 				 sz_format_duration(apart, apart_ns),
 				 sz_format_duration(slowest, slowest_ns));
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "base/units.h"
 
 /* One row per type: how a text becomes the value at `at`. */
@@ -284,10 +285,11 @@ static bool wants_help(char **argv)
 static int too_many_operands(const struct sz_command *command, const char *operand,
 			     struct sz_err *err)
 {
-	sz_err_set(err, SZ_USAGE, 0, "unexpected argument '%.80s'", operand);
+	char quote[SZ_URL_QUOTE];
+	sz_err_set(err, SZ_USAGE, 0, "unexpected argument '%.80s'", sz_url_quote(operand, quote));
 	if (command->takes_command)
 		return sz_err_hint(err, "put -- before the command: sizeup %s [options] -- %s …",
-				   command->name, operand);
+				   command->name, quote);
 	return sz_err_hint(err, "see sizeup %s --help", command->name);
 }
 

@@ -79,7 +79,8 @@ static const struct sz_opt load_options[] = {
 	{"hold", SZ_OPT_FLAG, AT(hold),
 	 .help = "instead of the closed loop, streams that stay open, as of server-sent events: "
 		 "each client asks once and keeps its response for --duration; what counts then "
-		 "is events, gaps and who ends early; none is replaced, --timeout is until the "
+		 "is events (a comment line that keeps the connection alive is one, too), gaps "
+		 "and who ends early; none is replaced, --timeout is until the "
 		 "response begins, and there is no --warmup"},
 	{"shard", SZ_OPT_TEXT, AT(shard), .arg = "I/N",
 	 .help = "do one part of N of this load, from 1/N to N/N; env: the one that Open MPI, "

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/replace.h"
 #include "load/shard.h"
 #include "load/threads.h"
 #include "target/target.h"
@@ -119,15 +120,19 @@ static int fill_run(const struct sz_load_options *options, const struct sz_load_
 }
 
 /* A path that can be written once the load is over: that would be late to find out. */
-static int check_directory(const char *option, const char *path, struct sz_err *err)
+static int check_csv(const char *path, struct sz_err *err)
 {
+	if (strcmp(path, "-") == 0) {
+		sz_err_set(err, SZ_USAGE, 0, "--csv: standard output is the result's");
+		return sz_err_hint(err, "--csv /dev/stderr, or --csv ./- for a file of that name");
+	}
 	sz_autofree char *copy = strdup(path);
 	if (!copy)
 		return sz_err_nomem(err);
 	const char *directory = dirname(copy);
 	if (access(directory, W_OK | X_OK) == 0)
 		return 0;
-	sz_err_set(err, SZ_USAGE, errno, "%s: cannot write to %.200s", option, directory);
+	sz_err_set(err, SZ_USAGE, errno, "--csv: cannot write to %.200s", directory);
 	return sz_err_hint(err, "mkdir -p it, or give another path");
 }
 
@@ -149,7 +154,7 @@ static int name_file(const struct sz_load_options *options, const struct sz_shar
 	snprintf(binding.value, sizeof(binding.value), "%u", shard->number);
 	if (sz_template_expand(options->out, &binding, 1, path, err) < 0)
 		return sz_err_wrap(err, "--out");
-	return check_directory("--out", *path, err);
+	return sz_replace_check(*path, err) < 0 ? sz_err_wrap(err, "--out") : 0;
 }
 
 /* Who merges judges: a launcher that sees one shard end with another status would
@@ -253,7 +258,7 @@ int sz_cli_load(const struct sz_load_options *options, const struct sz_load_conf
 	sz_autofree char *path = NULL;
 	if (options->out && name_file(options, &run->shard, &path, err) < 0)
 		return -1;
-	if (options->csv && check_directory("--csv", options->csv, err) < 0)
+	if (options->csv && check_csv(options->csv, err) < 0)
 		return -1;
 	light_up(options, whole, &live, &span);
 	int status = measure(options, &part, &span, &load, run, err);

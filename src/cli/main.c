@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/quote.h"
 #include "cli/cli.h"
 
 static const struct sz_cli_command *const commands[] = {
@@ -77,7 +78,9 @@ static int print_text(const char *text, struct sz_err *err)
 static int unknown(const char *word, struct sz_err *err)
 {
 	const char *nearest = sz_nearest(word, command_name_at, NULL);
-	sz_err_set(err, SZ_USAGE, 0, "there is no command or option '%.60s'", word);
+	char quote[SZ_URL_QUOTE];
+	sz_err_set(err, SZ_USAGE, 0, "there is no command or option '%.60s'",
+		   sz_url_quote(word, quote));
 	if (nearest)
 		return sz_err_hint(err, "did you mean sizeup %s?", nearest);
 	return sz_err_hint(err, "see sizeup --help");
@@ -102,12 +105,13 @@ static int dispatch(char **argv, struct sz_err *err)
 }
 
 /* Nothing of ours may become descriptor 0, 1 or 2: what is written to standard
- * error would land in it. */
+ * error would land in it. What is written to one that was closed must fail, so
+ * it can only be read. */
 static void fill_standard_descriptors(void)
 {
 	int fd;
 	do
-		fd = open("/dev/null", O_RDWR);
+		fd = open("/dev/null", O_RDONLY);
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd >= 0)
 		close(fd);

@@ -56,7 +56,7 @@ const struct sz_opt sz_cli_request_options[SZ_CLI_REQUEST_OPTIONS] = {
 	 .help = "connect to 127.0.0.x from 127.0.0.1 to 127.0.0.N in turn: each has some 28,000 "
 		 "ports for connections that are open or were closed within the last minute"},
 	{"unix-socket", SZ_OPT_TEXT, AT(unix_socket), .arg = "PATH",
-	 .help = "connect to this socket; URL says the rest"},
+	 .help = "connect to this socket; URL says the rest. Of sizeup load alone"},
 	{"cacert", SZ_OPT_TEXT, AT(ca), .arg = "PATH",
 	 .help = "trust these certificates (PEM) instead of the system's"},
 	{"cert", SZ_OPT_TEXT, AT(cert), .arg = "PATH",
@@ -95,8 +95,9 @@ static void tell_left_out(const struct sz_requests *requests)
 {
 	for (int i = 0; i < SZ_LEFT_OUT_COUNT; i++) {
 		if (requests->left_out[i])
-			fprintf(stderr, "sizeup: left out %llu requests: %s\n",
+			fprintf(stderr, "sizeup: left out %llu request%s: %s\n",
 				(unsigned long long)requests->left_out[i],
+				requests->left_out[i] == 1 ? "" : "s",
 				sz_left_out_name((enum sz_left_out)i));
 	}
 	if (requests->out_of_order)
@@ -254,6 +255,31 @@ static int make_tls_pair(const struct sz_cli_request *options, struct sz_cli_ask
 		       : make_tls(options, SZ_OFFER_HTTP1, &asked->ready_tls, err);
 }
 
+/* What would have no effect, by name. */
+static int check_effect(const struct sz_cli_request *options, const struct sz_url *url,
+			struct sz_err *err)
+{
+	const struct {
+		const char *name, *of;
+		bool is_given, has_effect;
+	} rows[] = {
+		{"--cacert", "https", options->ca != NULL, url->tls},
+		{"--cert", "https", options->cert != NULL, url->tls},
+		{"--key", "https", options->key != NULL, url->tls},
+		{"--insecure", "https", options->insecure, url->tls},
+		{"--full-handshakes", "https", options->full_handshakes, url->tls},
+		{"--keep-secrets", "--har", options->keep_secrets, options->har != NULL},
+	};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(rows); i++) {
+		if (!rows[i].is_given || rows[i].has_effect)
+			continue;
+		sz_err_set(err, SZ_USAGE, 0, "%s has no effect without %s", rows[i].name,
+			   rows[i].of);
+		return sz_err_hint(err, "leave it out");
+	}
+	return 0;
+}
+
 static int find_addresses(const struct sz_origin *origin, struct sz_addrs *addrs,
 			  struct sz_err *err)
 {
@@ -289,7 +315,8 @@ int sz_cli_ask(const struct sz_cli_request *options, char *const *urls, size_t u
 	    check_origins(asked->requests, err) < 0)
 		return -1;
 	const struct sz_origin *origin = &asked->requests->origins[0];
-	if (find_addresses(origin, &asked->addrs, err) < 0 ||
+	if (check_effect(options, &origin->url, err) < 0 ||
+	    find_addresses(origin, &asked->addrs, err) < 0 ||
 	    sz_cli_check_target(&origin->url, &asked->addrs, options->owned, err) < 0 ||
 	    check_sources(options, &asked->addrs, err) < 0 ||
 	    (origin->url.tls && make_tls_pair(options, asked, err) < 0) ||

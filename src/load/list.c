@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/quote.h"
 
 struct line {
 	const char *method; /* NULL: not said */
@@ -37,8 +38,9 @@ static char *next_word(char **rest)
 
 static int not_a_request(const char *why, const char *word, struct sz_err *err)
 {
-	char quote[SZ_INPUT_QUOTE];
-	sz_err_set(err, SZ_USAGE, 0, "'%s' %s", sz_input_quote(word, strlen(word), quote), why);
+	char quote[SZ_INPUT_QUOTE], shown[SZ_URL_QUOTE];
+	sz_url_quote(word, shown);
+	sz_err_set(err, SZ_USAGE, 0, "'%s' %s", sz_input_quote(shown, strlen(shown), quote), why);
 	return sz_err_hint(err, "write a request like POST http://127.0.0.1:8000/path weight=2");
 }
 

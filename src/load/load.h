@@ -20,7 +20,8 @@
  * connection takes no more requests; who has one waits until those in flight
  * have ended, then a new connection opens. A service that takes fewer streams at
  * once than clients share a connection is refused: it would be loaded with less
- * than was asked for. Answers that come in one read are followed by the next
+ * than was asked for. When it comes to that within a window, the window goes on,
+ * and the result says so. Answers that come in one read are followed by the next
  * requests in one write.
  *
  * What it is not: it knows nothing of the service's processes (os/) and does
@@ -82,7 +83,8 @@
  * window and keeps it, without a time-out once its head has come. One that the
  * server ends, or that failed, is not replaced; what lasts until the end of the
  * window is `open`. There is no lead-in: the window begins with the first
- * connection, paced or all at once, and is over early when none is left.
+ * connection, paced or all at once. When none is left nobody waits for its end, and
+ * it counts as if they had: as long as was asked for.
  *
  * A client of a closed loop may think between an answer and its next request.
  *
@@ -403,6 +405,10 @@ struct sz_load_result {
 	uint64_t connections_open_at_end;
 	uint64_t reconnects;    /* since sz_load_new; asked for or because the server closed */
 	uint64_t server_closed; /* of those: the server closed */
+	/* HTTP/2: of config.streams how many the service did not take of a connection at
+	 * some time of the window; the requests waited for each other then. */
+	uint64_t streams_lacking;
+	bool takes_no_streams; /* it was all of them */
 	struct sz_load_address addresses[SZ_ADDRS_MAX];
 	size_t address_count; /* 0 when there is but one */
 

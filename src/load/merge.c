@@ -60,6 +60,8 @@ static const struct sz_member counters[] = {
 	SUM(connections_open_at_end),
 	SUM(reconnects),
 	SUM(server_closed),
+	COUNTER("streams_lacking", streams_lacking, SZ_LOAD_CLIENTS_MAX, SZ_ADD_MOST),
+	COUNTER("takes_no_streams", takes_no_streams, 1, SZ_ADD_MOST),
 	SUM(client_cpu_ns),
 	COUNTER("busiest_cpu_ns", busiest_cpu_ns, SZ_SHARD_COUNT_MAX, SZ_ADD_MOST),
 	SUM(epoll_waits),

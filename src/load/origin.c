@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/quote.h"
 
 /* Hosts do not depend on case (RFC 3986, 3.2.2): in one they are compared as
  * text and sent alike. */
@@ -33,11 +34,14 @@ int sz_origin_parse(const char *text, struct sz_origin *origin, const char **tar
 	sz_buf_puts(&root, "/");
 	if (root.failed)
 		return sz_err_nomem(err);
-	bool is_whole = sz_url_is_http(text) && !sz_url_bytes_fault(rest);
-	if (sz_url_parse(is_whole ? sz_buf_text(&root) : text, &url, err) < 0)
+	bool is_usable = sz_url_is_http(text) && !sz_url_bytes_fault(rest) &&
+			 sz_url_parse(sz_buf_text(&root), &url, NULL) == 0;
+	if (!is_usable && sz_url_parse(text, &url, err) < 0)
 		return -1;
 	if (!url.host[0]) {
-		sz_err_set(err, SZ_USAGE, 0, "'%.200s' says not to which service it goes", text);
+		char quote[SZ_URL_QUOTE];
+		sz_err_set(err, SZ_USAGE, 0, "'%s' says not to which service it goes",
+			   sz_url_quote(text, quote));
 		return sz_err_hint(err, "give a whole URL, like http://127.0.0.1:8000/path");
 	}
 	lower(url.host);

@@ -39,6 +39,27 @@ int sz_load_no_answer_error(const struct sz_load *load, struct sz_err *err)
 				   : "look into the service's log, or allow more time per request");
 }
 
+static int status_of(const struct sz_load *load, const struct sz_client *client)
+{
+	return load->config.http == SZ_HTTP_2 ? client->via.http2.status
+					      : client->via.http1.response.status;
+}
+
+/* It was answered at once, and the answer does not end. */
+static int no_end_error(const struct sz_load *load, int status, struct sz_err *err)
+{
+	char addr[64], timeout[SZ_UNIT_TEXT];
+	sz_err_set(err, SZ_MACHINE, ETIMEDOUT,
+		   "%s answered with status %d, and the body did not end within %s",
+		   sz_addr_text(&load->route.addr, addr), status,
+		   sz_format_duration(timeout, (double)load->config.timeout_ns));
+	return sz_err_hint(err, "%s",
+			   sz_load_is_streams(load)
+				   ? "look into the service's log: that status is no stream's"
+				   : "allow more time per request; --hold is for responses that "
+				     "stay open");
+}
+
 void sz_load_quote_received(const struct sz_load *load, char text[SZ_LOAD_SAMPLE_TEXT])
 {
 	char *at = text;
@@ -124,6 +145,8 @@ void sz_load_note_lost(struct sz_load *load, const struct sz_client *client,
 		return;
 	if (loss->why)
 		not_http_error(load, loss->why, &load->failure);
+	else if (loss->errnum == ETIMEDOUT && loss->phase == SZ_PHASE_BODY)
+		no_end_error(load, status_of(load, client), &load->failure);
 	else if (loss->errnum == ETIMEDOUT)
 		sz_load_no_answer_error(load, &load->failure);
 	else

@@ -13,9 +13,12 @@
 const char *sz_left_out_name(enum sz_left_out why)
 {
 	static const char *const names[SZ_LEFT_OUT_COUNT] = {
-		[SZ_LEFT_OUT_ORIGIN] = "other_origin", [SZ_LEFT_OUT_SCHEME] = "other_scheme",
-		[SZ_LEFT_OUT_CACHED] = "cached",       [SZ_LEFT_OUT_BODY] = "body_unknown",
-		[SZ_LEFT_OUT_NOT_HTTP] = "not_http",   [SZ_LEFT_OUT_MALFORMED] = "malformed",
+		[SZ_LEFT_OUT_ORIGIN] = "they go to another origin than the page",
+		[SZ_LEFT_OUT_SCHEME] = "they are not http or https",
+		[SZ_LEFT_OUT_CACHED] = "the browser had the answer in its cache",
+		[SZ_LEFT_OUT_BODY] = "their body is not known",
+		[SZ_LEFT_OUT_NOT_HTTP] = "they are no HTTP",
+		[SZ_LEFT_OUT_MALFORMED] = "the line is malformed",
 	};
 	return names[why];
 }

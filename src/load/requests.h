@@ -102,7 +102,7 @@ enum sz_left_out {
 	SZ_LEFT_OUT_COUNT,
 };
 
-const char *sz_left_out_name(enum sz_left_out why); /* "other_origin", … */
+const char *sz_left_out_name(enum sz_left_out why); /* for people */
 
 /* How a request tells where its body ends. */
 enum sz_framing {

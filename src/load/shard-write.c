@@ -3,14 +3,11 @@
  * What a shard keeps, as a JSON document "sizeup/shard/1". Only counters are in it,
  * and histograms as [bucket, count] (stat/hist.h says which bucket is what).
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/mem.h"
+#include "base/replace.h"
 #include "load/inside.h"
 #include "load/shard-inside.h"
 #include "stat/hist.h"
@@ -143,44 +140,9 @@ void sz_shard_run_write(const struct sz_shard_run *run, struct sz_buf *out)
 		sz_buf_printf(out, "%s\n", text);
 }
 
-/* 0 or an errno. */
-static int write_all(int fd, const struct sz_buf *document)
-{
-	for (size_t done = 0; done < document->len;) {
-		ssize_t n = write(fd, document->data + done, document->len - done);
-		if (n < 0 && errno != EINTR)
-			return errno;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	/* A name is not to stand for a file that a crash has left empty. */
-	return fsync(fd) < 0 ? errno : 0;
-}
-
-static int write_new(char *path, const struct sz_buf *document)
-{
-	sz_autoclose int fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	int errnum = write_all(fd, document);
-	if (errnum)
-		unlink(path);
-	return errnum;
-}
-
 int sz_shard_run_save(const struct sz_shard_run *run, const char *path, struct sz_err *err)
 {
-	sz_autobuf struct sz_buf document = {0}, fresh = {0};
+	sz_autobuf struct sz_buf document = {0};
 	sz_shard_run_write(run, &document);
-	sz_buf_printf(&fresh, "%s.XXXXXX", path);
-	if (document.failed || fresh.failed)
-		return sz_err_nomem(err);
-	int errnum = write_new(fresh.data, &document);
-	if (errnum == 0 && rename(fresh.data, path) < 0) {
-		errnum = errno;
-		unlink(fresh.data);
-	}
-	if (errnum == 0)
-		return 0;
-	sz_err_set(err, SZ_MACHINE, errnum, "cannot write %.200s", path);
-	return sz_err_hint(err, "give --out a path in a directory that you may write to");
+	return sz_replace(path, &document, err);
 }

@@ -129,7 +129,7 @@ unsigned sz_shard_part(const struct sz_shard *shard, unsigned total)
 static int too_few(const struct sz_shard *shard, unsigned count, const char *what,
 		   struct sz_err *err)
 {
-	sz_err_set(err, SZ_USAGE, 0, "%u %s cannot be shared by %u shards", count, what, shard->of);
+	sz_err_set(err, SZ_USAGE, 0, "%u %s cannot be shared by %u parts", count, what, shard->of);
 	return sz_err_hint(err, "ask for --%s %u at least: they count for all shards together",
 			   what, shard->of);
 }

@@ -300,18 +300,33 @@ static void give_up(struct sz_client *client)
 
 /* Receiving */
 
+static int too_few_error(uint32_t streams, unsigned asked, struct sz_err *err)
+{
+	sz_err_set(err, streams ? SZ_USAGE : SZ_MACHINE, 0,
+		   "the service takes %u stream%s of a connection at once, and %u %s asked for",
+		   streams, streams == 1 ? "" : "s", asked, asked == 1 ? "is" : "are");
+	if (streams == 0)
+		return sz_err_hint(err, "let the service take some: its "
+					"SETTINGS_MAX_CONCURRENT_STREAMS is 0");
+	return sz_err_hint(err, "ask for --streams %u, or let the service take more", streams);
+}
+
+/* What a window has measured is not thrown away. */
 static void check_streams(struct sz_conn *conn)
 {
 	struct sz_load *load = conn->load;
 	uint32_t streams = sz_http2_peer_streams(conn->http2);
 	if (streams >= conn->client_count || load->failed)
 		return;
-	sz_err_set(&load->failure, SZ_USAGE, 0,
-		   "the service takes %u streams of a connection at once, and %u are asked for",
-		   streams, conn->client_count);
-	sz_err_hint(&load->failure, "ask for --streams %u, or let the service take more",
-		    streams ? streams : 1);
-	sz_load_fail(load);
+	if (!load->ever_answered || load->result.sent == 0) {
+		too_few_error(streams, conn->client_count, &load->failure);
+		sz_load_fail(load);
+		return;
+	}
+	uint64_t lacking = load->config.streams - streams;
+	if (lacking > load->result.streams_lacking)
+		load->result.streams_lacking = lacking;
+	load->result.takes_no_streams |= streams == 0;
 }
 
 static void on_bytes(struct sz_conn *conn, size_t len)

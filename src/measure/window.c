@@ -441,6 +441,10 @@ static int load_window(struct edges *edges, struct sz_load *load, struct sz_load
 		return -1;
 	if (result->interrupted)
 		return sz_err_set(err, SZ_INTERRUPTED, 0, "interrupted");
+	if (result->streams_lacking)
+		return sz_err_set(err, SZ_MACHINE, 0,
+				  "the service came to take fewer streams of a connection than are "
+				  "asked for");
 	if (!sz_load_counts_ok(result))
 		return sz_err_set(err, SZ_UNTRUSTED, 0,
 				  "the counts of requests do not add up: this is a bug of sizeup");

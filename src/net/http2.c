@@ -23,6 +23,7 @@ struct sz_http2 {
 	bool is_settled;
 	bool is_broken;
 	bool peer_leaves; /* its GOAWAY came */
+	bool has_reset;   /* a stream: what still comes of it is no fault of the peer */
 	char why[200];
 	char begin[8]; /* of what the peer sent, for recognising HTTP/1 */
 	size_t begin_len;
@@ -209,6 +210,28 @@ static int end_whole(struct sz_http2 *http2, struct sz_http2_call *call)
 
 /* What nghttp2 tells */
 
+/* nghttp2 drops what comes for a stream that is over. The call may wait in the list
+ * as one that ended well. */
+static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd, void *data)
+{
+	static const char why[] = "a stream that had ended was answered again";
+	struct sz_http2 *http2 = data;
+	bool is_answer = hd->type == NGHTTP2_HEADERS || hd->type == NGHTTP2_DATA;
+	bool is_ours = hd->stream_id % 2 == 1 &&
+		       (uint32_t)hd->stream_id < nghttp2_session_get_next_stream_id(session);
+	if (!is_answer || !is_ours || http2->has_reset ||
+	    nghttp2_session_find_stream(session, hd->stream_id))
+		return 0;
+	for (struct sz_http2_call *call = http2->first; call; call = call->next) {
+		if (call->stream != hd->stream_id)
+			continue;
+		call->end = SZ_HTTP2_RESET;
+		call->why = why;
+	}
+	snprintf(http2->why, sizeof(http2->why), "%s", why);
+	return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *data)
 {
 	struct sz_http2_call *call = call_of(data, frame->hd.stream_id);
@@ -312,6 +335,8 @@ static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, v
 {
 	struct sz_http2 *http2 = data;
 	(void)session;
+	if (frame->hd.type == NGHTTP2_RST_STREAM)
+		http2->has_reset = true;
 	if (frame->hd.type != NGHTTP2_GOAWAY)
 		return 0;
 	if (!*http2->why)
@@ -398,6 +423,7 @@ static int make_session(struct sz_http2 *http2)
 	}
 	nghttp2_option_set_max_send_header_block_length(option, SEND_HEAD_MAX_BYTES);
 	nghttp2_option_set_max_continuations(option, CONTINUATIONS_MAX);
+	nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, on_begin_frame);
 	nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
 	nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);

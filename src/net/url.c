@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/quote.h"
 
 #define HTTP_PORT 80
 #define HTTPS_PORT 443
@@ -16,7 +17,9 @@
 
 static int refuse(struct sz_err *err, const char *text, const char *why)
 {
-	sz_err_set(err, SZ_USAGE, 0, "'%.200s' is not a usable URL: %s", text, why);
+	char quote[SZ_URL_QUOTE];
+	sz_err_set(err, SZ_USAGE, 0, "'%s' is not a usable URL: %s", sz_url_quote(text, quote),
+		   why);
 	return sz_err_hint(err, EXAMPLE);
 }
 
@@ -66,16 +69,18 @@ static const struct {
 
 static int refuse_scheme(const char *text, struct sz_err *err)
 {
+	char quote[SZ_URL_QUOTE];
+	sz_url_quote(text, quote);
 	for (size_t i = 0; i < SZ_ARRAY_LEN(others); i++) {
 		if (strncasecmp(text, others[i].prefix, strlen(others[i].prefix)) != 0)
 			continue;
-		sz_err_set(err, SZ_USAGE, 0, "'%.200s': %s", text, others[i].what);
+		sz_err_set(err, SZ_USAGE, 0, "'%s': %s", quote, others[i].what);
 		return sz_err_hint(err, "%s", others[i].instead);
 	}
 	if (scheme_len(text) > 0)
 		return refuse(err, text, "only http:// and https:// are supported");
-	sz_err_set(err, SZ_USAGE, 0, "'%.200s' is not a usable URL: it has no http://", text);
-	return sz_err_hint(err, "did you mean http://%.200s ?", text);
+	sz_err_set(err, SZ_USAGE, 0, "'%s' is not a usable URL: it has no http://", quote);
+	return sz_err_hint(err, "did you mean http://%s ?", quote);
 }
 
 /* Takes "http://" or "https://" off *text. */
@@ -142,7 +147,7 @@ static const char *parse_name(const char *text, size_t len, struct sz_url *url)
 static const char *parse_authority(const char *text, size_t len, struct sz_url *url)
 {
 	if (memchr(text, '@', len))
-		return "user and password are not supported";
+		return "a user and a password are no part of it: --basic-file says them";
 	const char *end = text + len;
 	const char *host_end;
 	const char *why;

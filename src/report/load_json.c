@@ -79,9 +79,10 @@ static json_t *distribution(const struct sz_hist *hist)
 static json_t *connections(const struct sz_load_report *report)
 {
 	const struct sz_load_result *result = report->result;
-	return json_pack("{s:i, s:i, s:o, s:o, s:o}", "asked",
-			 (int)sz_load_connections(report->config), "streams",
-			 report->config->streams ? (int)report->config->streams : 1, "opened",
+	int streams = report->config->streams ? (int)report->config->streams : 1;
+	return json_pack("{s:i, s:i, s:i, s:o, s:o, s:o}", "asked",
+			 (int)sz_load_connections(report->config), "streams", streams,
+			 "streams_taken", streams - (int)result->streams_lacking, "opened",
 			 sz_json_count(result->connections_opened), "open_at_end",
 			 sz_json_count(result->connections_open_at_end), "reconnects",
 			 sz_json_count(result->reconnects));
@@ -141,7 +142,10 @@ static json_t *burst(const struct sz_load_report *report)
 	size_t rounds = result->round_count;
 	if (report->config->arrivals != SZ_ARRIVALS_BURST)
 		return json_null();
-	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "size",
+	uint64_t every_ns = report->config->every_ns;
+	return json_pack("{s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "every_asked_ms",
+			 sz_json_number(every_ns ? sz_ns_to_ms(every_ns) : SZ_NAN), "every_ms",
+			 sz_json_number(sz_load_round_pace_ns(result) / 1e6), "size",
 			 (int)sz_load_calls(report->config), "users", (int)report->config->users,
 			 "rounds", sz_json_count(rounds), "rounds_failed",
 			 sz_json_count(result->rounds_failed), "slowest_ttfb_ms",

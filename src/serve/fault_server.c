@@ -3,19 +3,17 @@
  * Accepting, signals, the log.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/replace.h"
 #include "base/stop.h"
 #include "net/listener.h"
 #include "serve/inside.h"
@@ -56,48 +54,22 @@ static void write_document(const struct sz_fault_server *server, struct sz_buf *
 	sz_buf_puts(out, "\n}\n");
 }
 
-/* 0 or an errno. */
-static int write_file(const char *path, const struct sz_buf *document)
-{
-	sz_autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return errno;
-	ssize_t n = write(fd, document->data, document->len);
-	if (n == (ssize_t)document->len)
-		return 0;
-	return n < 0 ? errno : ENOSPC;
-}
-
-/* A reader finds a whole document: it is renamed over the last one. */
 static int write_log(const struct sz_fault_server *server, struct sz_err *err)
 {
-	const char *path = server->config->log_path;
-	if (!path)
-		return 0;
 	sz_autobuf struct sz_buf document = {0};
-	sz_autobuf struct sz_buf fresh = {0};
-	write_document(server, &document);
-	sz_buf_printf(&fresh, "%s.new", path);
-	if (document.failed || fresh.failed)
-		return sz_err_nomem(err);
-	int errnum = write_file(sz_buf_text(&fresh), &document);
-	if (errnum == 0 && rename(sz_buf_text(&fresh), path) < 0)
-		errnum = errno;
-	if (errnum == 0)
+	if (!server->config->log_path)
 		return 0;
-	unlink(sz_buf_text(&fresh));
-	sz_err_set(err, SZ_USAGE, errnum, "cannot write the log %.200s", path);
-	return sz_err_hint(err, "name a file in a directory that you may write to");
+	write_document(server, &document);
+	if (sz_replace(server->config->log_path, &document, err) < 0)
+		return sz_err_wrap(err, "--fault-log");
+	return 0;
 }
 
-/* Renaming over a device or a pipe would replace it. */
 static int check_log(const struct sz_fault_config *config, struct sz_err *err)
 {
-	struct stat status;
-	if (!config->log_path || lstat(config->log_path, &status) < 0 || S_ISREG(status.st_mode))
-		return 0;
-	sz_err_set(err, SZ_USAGE, 0, "the log %.200s is not a regular file", config->log_path);
-	return sz_err_hint(err, "name a file that may be replaced");
+	if (config->log_path && sz_replace_check(config->log_path, err) < 0)
+		return sz_err_wrap(err, "--fault-log");
+	return 0;
 }
 
 /* Accepting */

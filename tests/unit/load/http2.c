@@ -451,6 +451,118 @@ static void a_server_that_takes_fewer_streams(void **state)
 	assert_non_null(strstr(err.hint, "--streams 3"));
 }
 
+static void lower(struct session *session, uint32_t streams)
+{
+	const nghttp2_settings_entry settings = {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, streams};
+	nghttp2_submit_settings(session->nghttp2, 0, &settings, 1);
+}
+
+static void lower_to_one(struct session *session, int32_t stream)
+{
+	if (session->requests == 100)
+		lower(session, 1);
+	respond(session, stream);
+}
+
+static void lower_to_none(struct session *session, int32_t stream)
+{
+	if (session->requests == 100)
+		lower(session, 0);
+	respond(session, stream);
+}
+
+static void play_lowers_to_one(int fd)
+{
+	serve(fd, lower_to_one, 100);
+}
+
+static void play_lowers_to_none(int fd)
+{
+	serve(fd, lower_to_none, 100);
+}
+
+static void play_takes_one(int fd)
+{
+	serve(fd, respond, 1);
+}
+
+static void play_takes_none(int fd)
+{
+	serve(fd, respond, 0);
+}
+
+static void who_takes_none_is_not_cured_by_the_command_line(void **state)
+{
+	(void)state;
+	start(play_takes_none, 1, 1);
+	struct sz_err err = load_fails();
+	assert_int_equal(err.code, SZ_MACHINE);
+	assert_non_null(strstr(err.message, "takes 0 streams"));
+	assert_null(strstr(err.hint, "--streams"));
+}
+
+static void one_stream_is_singular(void **state)
+{
+	(void)state;
+	start(play_takes_one, 4, 4);
+	struct sz_err err = load_fails();
+	assert_int_equal(err.code, SZ_USAGE);
+	assert_non_null(strstr(err.message, "takes 1 stream of"));
+	assert_non_null(strstr(err.hint, "--streams 1"));
+}
+
+static void fewer_streams_in_mid_run_are_told(void **state)
+{
+	(void)state;
+	start(play_lowers_to_one, 4, 4);
+	script_load(&config, 500, 20000, &result);
+	assert_true(result.outcomes[SZ_OUTCOME_OK] >= 500);
+	/* What was on its way is refused. */
+	assert_int_equal(result.outcomes[SZ_OUTCOME_OK] + result.outcomes[SZ_OUTCOME_STALE],
+			 result.sent);
+	assert_int_equal(result.streams_lacking, 3);
+	assert_false(result.takes_no_streams);
+}
+
+static void no_streams_in_mid_run_leave_what_was_measured(void **state)
+{
+	(void)state;
+	start(play_lowers_to_none, 4, 4);
+	config.timeout_ns = 200 * SZ_NS_PER_MS;
+	script_load(&config, 1000000, 300, &result);
+	assert_true(result.outcomes[SZ_OUTCOME_OK] > 50);
+	assert_true(result.outcomes[SZ_OUTCOME_TIMEOUT] >= 4);
+	assert_true(sz_load_counts_ok(&result));
+	assert_int_equal(result.streams_lacking, 4);
+	assert_true(result.takes_no_streams);
+}
+
+/* HEADERS of :status 200 with END_STREAM and END_HEADERS, once more. */
+static void answer_again(struct session *session, int32_t stream)
+{
+	const unsigned char again[] =
+		{0, 0, 1, 1, 5, 0, 0, (unsigned char)(stream >> 8), (unsigned char)stream, 0x88};
+	respond(session, stream);
+	if (session->requests == 20 && send_all(session))
+		session->is_over =
+			send(session->fd, again, sizeof(again), MSG_NOSIGNAL) != sizeof(again);
+}
+
+static void play_answers_again(int fd)
+{
+	serve(fd, answer_again, 100);
+}
+
+static void who_answers_twice_breaks_the_protocol(void **state)
+{
+	(void)state;
+	start(play_answers_again, 4, 4);
+	script_load(&config, 200, 20000, &result);
+	assert_true(result.outcomes[SZ_OUTCOME_PROTOCOL_ERROR] > 0);
+	assert_true(sz_load_counts_ok(&result));
+	assert_int_equal(result.errors[0].errnum, EPROTO);
+}
+
 static void play_http1(int fd)
 {
 	script_say(fd, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
@@ -514,6 +626,11 @@ int main(void)
 		cmocka_unit_test_teardown(a_goaway_with_an_error_is_followed_by_a_new_connection,
 					  stop),
 		cmocka_unit_test_teardown(a_server_that_takes_fewer_streams, stop),
+		cmocka_unit_test_teardown(who_takes_none_is_not_cured_by_the_command_line, stop),
+		cmocka_unit_test_teardown(one_stream_is_singular, stop),
+		cmocka_unit_test_teardown(fewer_streams_in_mid_run_are_told, stop),
+		cmocka_unit_test_teardown(no_streams_in_mid_run_leave_what_was_measured, stop),
+		cmocka_unit_test_teardown(who_answers_twice_breaks_the_protocol, stop),
 		cmocka_unit_test_teardown(a_server_of_http1, stop),
 		cmocka_unit_test(http1_has_no_streams),
 	};

@@ -222,7 +222,7 @@ static void users_are_dealt_out(void **state)
 	assert_int_equal(part.users, 1);
 	whole.users = 2;
 	assert_int_equal(sz_shard_config(&last, &whole, &part, &err), -1);
-	assert_non_null(strstr(err.message, "2 users cannot be shared by 3 shards"));
+	assert_non_null(strstr(err.message, "2 users cannot be shared by 3 parts"));
 }
 
 static void too_few_clients(void **state)

@@ -100,6 +100,33 @@ static void refused(void **state)
 	}
 }
 
+/* Whatever is wrong with them besides, and wherever the password could begin. */
+static void no_password_is_shown(void **state)
+{
+	(void)state;
+	static const char *const bad[] = {
+		"http://user:SECRET@a/",
+		"https://SECRET@a",
+		"user:SECRET@a/",
+		"ftp://user:SECRET@a/",
+		"h3://user:SECRET@a/",
+		"http://user:SECRET@a:0/x",
+		"http://user:SECRET@a/x y",
+		"http://user:SECRET@a/#x",
+		"http://user:SEC/SECRET@a/",
+		"http://user:S?SECRET@a/x@y",
+		"http://SECRET:@",
+		"http://user:SECRET#@a/",
+	};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(bad); i++) {
+		struct sz_url url;
+		struct sz_err err = {0};
+		assert_int_equal(sz_url_parse(bad[i], &url, &err), -1);
+		if (strstr(err.message, "SECRET") || strstr(err.hint, "SECRET"))
+			fail_msg("%s (%s)", err.message, err.hint);
+	}
+}
+
 static void over_long_parts(void **state)
 {
 	(void)state;
@@ -125,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(usable),
 		cmocka_unit_test(refused),
+		cmocka_unit_test(no_password_is_shown),
 		cmocka_unit_test(over_long_parts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -397,6 +397,47 @@ static void burst_views(void **state)
 	json_decref(document);
 }
 
+/* Three rounds within 410 ms, of which the last took 60 ms: 175 ms from each to the next. */
+static void a_pace_that_is_not_held_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t every_ns;
+		bool interrupted, is_noted;
+	} cases[] = {{0, false, false},
+		     {100000000, false, true},
+		     {174000000, false, false},
+		     {100000000, true, false}};
+	struct sz_load_config config = {.clients = 1, .users = 1, .arrivals = SZ_ARRIVALS_BURST};
+	sz_autofree struct sz_load_result *result = calloc(1, sizeof(*result));
+	struct sz_load_judgement judgement;
+	struct sz_load_report report = {.judgement = &judgement,
+					.config = &config,
+					.result = result};
+	result->duration_ns = 410000000;
+	result->clients_answered = 1;
+	result->attempts = result->sent = result->outcomes[SZ_OUTCOME_OK] = 3;
+	result->round_count = 3;
+	result->rounds[2].slowest_ns = 60000000;
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
+		sz_autobuf struct sz_buf json = {0};
+		config.every_ns = cases[i].every_ns;
+		result->interrupted = cases[i].interrupted;
+		sz_load_judge(&config, result, &judgement);
+		assert_int_equal(judgement.note_count, cases[i].is_noted);
+		if (cases[i].is_noted)
+			assert_non_null(strstr(judgement.notes[0], "every 175 ms on average, not "
+								   "every 100 ms"));
+		sz_report_load_json(&report, &json);
+		json_t *document = parse(&json);
+		assert_true(json_number_value(at(document, "burst", "every_asked_ms")) ==
+			    (double)cases[i].every_ns / 1e6);
+		assert_true(json_number_value(at(document, "burst", "every_ms")) ==
+			    (cases[i].interrupted ? 0 : 175));
+		json_decref(document);
+	}
+}
+
 /* A round with a failure, and an interruption before the first was over. */
 static void bursts_that_say_little(void **state)
 {
@@ -441,6 +482,7 @@ int main(void)
 		cmocka_unit_test(from_how_many_users),
 		cmocka_unit_test(another_body_is_told),
 		cmocka_unit_test(burst_views),
+		cmocka_unit_test(a_pace_that_is_not_held_is_told),
 		cmocka_unit_test(bursts_that_say_little),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
