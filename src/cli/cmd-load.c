@@ -25,11 +25,9 @@ static const struct sz_opt load_options[] = {
 	 .help = "threads that share the load, when one core is not enough for it"},
 	{"duration", SZ_OPT_DURATION, AT(duration_ns), .arg = "TIME", .min = 10 * SZ_NS_PER_MS,
 	 .max = 24 * 3600 * SZ_NS_PER_S, .fallback = "10s", .help = "length of the window"},
-	{"requests", SZ_OPT_COUNT, AT(requests), .arg = "N", .max = UINT32_MAX,
+	{"requests", SZ_OPT_COUNT, AT(requests), .arg = "N", .min = 1, .max = UINT32_MAX,
 	 .help = "end as soon as so many were answered well; --duration is then the longest. The "
-		 "service gets more: those of connecting and warming up, and what is under way at "
-		 "the "
-		 "end"},
+		 "service gets more: those of connecting and warming up, and the last under way"},
 	{"precision", SZ_OPT_TEXT, AT(precision), .arg = "P",
 	 .help = "end as soon as the goodput is known to so many percent (as 3%), after 1 s at "
 		 "the earliest; --duration is then the longest"},

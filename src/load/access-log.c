@@ -226,6 +226,11 @@ static int check_format(const struct reading *reading, struct sz_err *err)
 		return 0;
 	sz_err_set(err, SZ_USAGE, 0, "none of %zu lines is a request that can be sent again",
 		   reading->lines);
+	if (reading->requests->left_out[SZ_LEFT_OUT_NOT_HTTP])
+		return sz_err_hint(err,
+				   "give a log with requests for a path, of %zu bytes at most: GET "
+				   "/path HTTP/1.1, not a whole URL as a proxy logs it",
+				   SZ_REQUEST_TARGET_MAX_BYTES);
 	return sz_err_hint(err, "give a log with GET or HEAD requests: those with bodies cannot be "
 				"repeated from a log");
 }

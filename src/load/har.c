@@ -6,6 +6,7 @@
  */
 #include "load/requests-inside.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -19,7 +20,8 @@
 
 struct entry {
 	const json_t *request;
-	size_t index; /* in the file */
+	size_t index;           /* in the file */
+	const char *connection; /* NULL: not said */
 	int64_t start_ns, end_ns;
 	size_t origin;
 	const char *target; /* inside the arena */
@@ -49,13 +51,12 @@ static int lacks(const char *what, struct sz_err *err)
 	return sz_err_hint(err, "save the page's requests again, as a HAR file");
 }
 
-/* Browsers put bodies with NUL into strings. Some write a byte order mark. */
+/* Browsers put bodies with NUL into strings. */
 static json_t *parse(const char *name, const char *text, size_t len, struct sz_err *err)
 {
-	static const char mark[] = "\xef\xbb\xbf";
 	char quote[SZ_INPUT_QUOTE];
 	json_error_t error;
-	size_t skip = len >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
+	size_t skip = sz_input_mark(text, len);
 	json_t *root = json_loadb(text + skip, len - skip, JSON_ALLOW_NUL, &error);
 	if (root)
 		return root;
@@ -237,10 +238,21 @@ static int keep(struct reading *reading, const struct entry *entry, struct sz_er
 	return 0;
 }
 
+/* Of HTTP/1: a connection of HTTP/2 has many requests at once. */
+static const char *connection_of(const json_t *object)
+{
+	static const char http1[] = "HTTP/1";
+	const char *version = text_of(json_object_get(object, "request"), "httpVersion");
+	bool is_http1 = version && strncasecmp(version, http1, sizeof(http1) - 1) == 0;
+	return is_http1 ? text_of(object, "connection") : NULL;
+}
+
 static int choose(struct reading *reading, const json_t *object, size_t index, struct sz_err *err)
 {
 	struct sz_requests *requests = reading->requests;
-	struct entry entry = {.request = json_object_get(object, "request"), .index = index};
+	struct entry entry = {.request = json_object_get(object, "request"),
+			      .index = index,
+			      .connection = connection_of(object)};
 	struct sz_origin origin;
 	if (is_left_out(requests, object))
 		return 0;
@@ -385,6 +397,45 @@ static int count_open(struct reading *reading, struct sz_err *err)
 	return 0;
 }
 
+static int by_connection(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Over how many connections they went; 0: that is not said of each. Some browsers
+ * write the server's port, which tells no connection from another. */
+static int count_connections(const struct reading *reading, unsigned *count, struct sz_err *err)
+{
+	sz_autofree const char **names = calloc(reading->count, sizeof(*names));
+	unsigned found = 1;
+	char port[8];
+	snprintf(port, sizeof(port), "%u", reading->page.url.port);
+	if (!names)
+		return sz_err_nomem(err);
+	*count = 0;
+	for (size_t i = 0; i < reading->count; i++) {
+		names[i] = reading->entries[i].connection;
+		if (!names[i] || !*names[i] || strcmp(names[i], port) == 0)
+			return 0;
+	}
+	qsort(names, reading->count, sizeof(*names), by_connection);
+	for (size_t i = 1; i < reading->count; i++)
+		found += strcmp(names[i], names[i - 1]) != 0;
+	*count = found;
+	return 0;
+}
+
+/* Entries overlap while they wait for a connection, too. */
+static int find_concurrency(struct reading *reading, struct sz_err *err)
+{
+	unsigned connections;
+	if (count_open(reading, err) < 0 || count_connections(reading, &connections, err) < 0)
+		return -1;
+	if (connections && connections < reading->requests->concurrency)
+		reading->requests->concurrency = connections;
+	return 0;
+}
+
 /* --- the file --- */
 
 static int find_list(const json_t *root, const json_t **list, struct sz_err *err)
@@ -414,6 +465,9 @@ static int check_count(const struct reading *reading, struct sz_err *err)
 		return 0;
 	sz_err_set(err, SZ_USAGE, 0, "none of its %zu requests can be sent again",
 		   json_array_size(reading->list));
+	if (reading->requests->left_out[SZ_LEFT_OUT_BODY])
+		return sz_err_hint(err, "save it with a tool that keeps bodies as text: what is in "
+					"base64, or left out, is not sent");
 	return sz_err_hint(err, "save the file while the page loads, with the cache off");
 }
 
@@ -423,7 +477,7 @@ static int read_root(struct reading *reading, const json_t *root, struct sz_err 
 	    choose_all(reading, err) < 0 || check_count(reading, err) < 0)
 		return -1;
 	qsort(reading->entries, reading->count, sizeof(reading->entries[0]), by_start);
-	return push_all(reading, err) < 0 ? -1 : count_open(reading, err);
+	return push_all(reading, err) < 0 ? -1 : find_concurrency(reading, err);
 }
 
 int sz_requests_read_har(struct sz_requests *requests, const char *name, const char *text,

@@ -82,6 +82,12 @@ const char *sz_input_quote(const char *text, size_t len, char quote[SZ_INPUT_QUO
 	return quote;
 }
 
+size_t sz_input_mark(const char *text, size_t len)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	return len >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
+}
+
 const char *sz_input_line(const char *text, size_t len, size_t *at, size_t *line_len)
 {
 	if (*at >= len)

@@ -140,7 +140,7 @@ static int add_line(struct sz_requests *requests, const char *line, size_t len, 
 int sz_requests_read_list(struct sz_requests *requests, const char *name, const char *text,
 			  size_t len, struct sz_err *err)
 {
-	size_t at = 0, line_len, number = 0, before = requests->count;
+	size_t at = sz_input_mark(text, len), line_len, number = 0, before = requests->count;
 	for (const char *line; (line = sz_input_line(text, len, &at, &line_len));) {
 		number++;
 		if (is_skipped(line, line_len))

@@ -71,19 +71,32 @@ void sz_load_quote_received(const struct sz_load *load, char text[SZ_LOAD_SAMPLE
 	}
 }
 
-static int not_http_error(const struct sz_load *load, const char *why, struct sz_err *err)
+/* Of what came in place of a good answer. */
+static const char *hint_of(enum sz_outcome outcome)
+{
+	static const char *const hints[SZ_OUTCOME_COUNT] = {
+		[SZ_OUTCOME_NOT_HTTP] = "check scheme and port of the URL: another protocol is "
+					"spoken there",
+		[SZ_OUTCOME_TRUNCATED] = "look into the service's log: it closed the connection in "
+					 "the middle of a response",
+	};
+	return hints[outcome] ? hints[outcome]
+			      : "look into the service's log, or at what stands in front of it: "
+				"such a response is a fault of theirs";
+}
+
+static int not_http_error(const struct sz_load *load, const struct sz_loss *loss,
+			  struct sz_err *err)
 {
 	char addr[64];
 	char sample[SZ_LOAD_SAMPLE_TEXT];
 	sz_load_quote_received(load, sample);
 	sz_err_set(err, SZ_MACHINE, EPROTO, "%s does not answer in valid %s (%s)%s%s%s",
 		   sz_addr_text(&load->route.addr, addr),
-		   load->config.http == SZ_HTTP_2 ? "HTTP/2" : "HTTP/1", why,
+		   load->config.http == SZ_HTTP_2 ? "HTTP/2" : "HTTP/1", loss->why,
 		   *sample ? "; it sent \"" : "", sample, *sample ? "\"" : "");
 	return sz_err_hint(err, "%s",
-			   is_unsure_of_http2(load)
-				   ? instead_of_http2
-				   : "check that the URL is that of a plain HTTP service");
+			   is_unsure_of_http2(load) ? instead_of_http2 : hint_of(loss->outcome));
 }
 
 static int socket_error(const struct sz_load *load, int errnum, struct sz_err *err)
@@ -110,6 +123,19 @@ static void end(struct sz_load *load)
 		sz_load_fail(load);
 }
 
+/* The connection came about, and its handshake did not end. */
+static int no_handshake_error(const struct sz_load *load, int errnum, struct sz_err *err)
+{
+	char addr[64], timeout[SZ_UNIT_TEXT];
+	sz_err_set(err, SZ_MACHINE, errnum,
+		   "%s took the connection, and the TLS handshake was not over within %s",
+		   sz_addr_text(&load->route.addr, addr),
+		   sz_format_duration(timeout, (double)load->config.timeout_ns));
+	return sz_err_hint(err,
+			   "check that TLS is spoken on that port, and look into the service's "
+			   "log");
+}
+
 /* Of several addresses the last one that was tried, when there is no other left. */
 static void explain(struct sz_load *load, int errnum)
 {
@@ -130,6 +156,8 @@ void sz_load_note_unconnected(struct sz_load *load, const struct sz_client *clie
 		return;
 	if (why)
 		load->failure = *why;
+	else if (phase == SZ_PHASE_TLS)
+		no_handshake_error(load, errnum, &load->failure);
 	else
 		explain(load, errnum);
 	end(load);
@@ -144,7 +172,7 @@ void sz_load_note_lost(struct sz_load *load, const struct sz_client *client,
 	if (!is_decisive(load, client))
 		return;
 	if (loss->why)
-		not_http_error(load, loss->why, &load->failure);
+		not_http_error(load, loss, &load->failure);
 	else if (loss->errnum == ETIMEDOUT && loss->phase == SZ_PHASE_BODY)
 		no_end_error(load, status_of(load, client), &load->failure);
 	else if (loss->errnum == ETIMEDOUT)

@@ -60,7 +60,8 @@ static int check_parts(const struct sz_requests *requests, const struct sz_reque
 	}
 	if (!(parts->weight > 0 && parts->weight <= SZ_REQUEST_WEIGHT_MAX)) {
 		sz_err_set(err, SZ_USAGE, 0, "a request cannot have the weight %g", parts->weight);
-		return sz_err_hint(err, "give a number above 0, at most %g", SZ_REQUEST_WEIGHT_MAX);
+		return sz_err_hint(err, "give a number above 0, at most %.0f",
+				   SZ_REQUEST_WEIGHT_MAX);
 	}
 	for (size_t i = 0; i < parts->header_count; i++) {
 		if (sz_header_check(parts->headers[i].name, parts->headers[i].value, err) < 0)

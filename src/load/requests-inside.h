@@ -91,6 +91,9 @@ int sz_input_read(const char *path, size_t most_bytes, struct sz_buf *out, mode_
 #define SZ_INPUT_QUOTE 128
 const char *sz_input_quote(const char *text, size_t len, char quote[SZ_INPUT_QUOTE]);
 
+/* Bytes of a byte order mark at the beginning, which some editors and browsers write. */
+size_t sz_input_mark(const char *text, size_t len);
+
 /* The next line of text[*at..len): its start and, without the line's end, its
  * length; *at moves behind it. NULL at the end. */
 const char *sz_input_line(const char *text, size_t len, size_t *at, size_t *line_len);

@@ -14,8 +14,8 @@ static int rate_error(const char *text, struct sz_err *err)
 	sz_err_set(err, SZ_USAGE, 0, "'%.60s' is not a rate", text);
 	return sz_err_hint(err,
 			   "write 200 (requests per second), 100..1000 (a ramp) or "
-			   "100,200,400 (steps), each from %g to %g",
-			   SZ_RATE_MIN_RPS, SZ_RATE_MAX_RPS);
+			   "100,200,400 (steps), each from %g to %.0fk",
+			   SZ_RATE_MIN_RPS, SZ_RATE_MAX_RPS / 1000);
 }
 
 /* One number, optionally with k; *end is what follows. */

@@ -809,6 +809,75 @@ static void har_with_a_byte_order_mark_and_nul(void **state)
 	assert_int_equal(made->concurrency, 1);
 }
 
+static void list_with_a_byte_order_mark(void **state)
+{
+	(void)state;
+	static const char text[] = "\xef\xbb\xbfGET http://a/x\n";
+	make((struct sz_requests_config){0});
+	if (sz_requests_read_list(made, "l", text, sizeof(text) - 1, &err) < 0)
+		fail_with_err("list");
+	assert_int_equal(made->count, 1);
+	assert_string_equal(made->items[0].method, "GET");
+}
+
+/* Four at once. */
+static void har_names_its_connections(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *version, *ids[4];
+		unsigned concurrency;
+	} cases[] = {
+		{"http/1.1", {"11", "12", "11", "12"}, 2}, {"HTTP/1.1", {"1", "1", "1", "1"}, 1},
+		{"HTTP/1.1", {"1", "2", "3", "4"}, 4},     {"HTTP/1.1", {"1", "1", "1", ""}, 4},
+		{"HTTP/1.1", {"80", "80", "80", "80"}, 4}, {"h2", {"1", "1", "1", "1"}, 4},
+	};
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
+		sz_autobuf struct sz_buf text = {0};
+		sz_buf_puts(&text, "{\"log\":{\"entries\":[");
+		for (size_t at = 0; at < 4; at++)
+			sz_buf_printf(&text,
+				      "%s{\"startedDateTime\":\"2024-03-05T10:00:00Z\",\"time\":50,"
+				      "\"connection\":\"%s\",\"request\":{\"method\":\"GET\","
+				      "\"url\":\"http://a/\",\"httpVersion\":\"%s\"}}",
+				      at ? "," : "", cases[i].ids[at], cases[i].version);
+		sz_buf_puts(&text, "]}}");
+		make((struct sz_requests_config){0});
+		if (sz_requests_read_har(made, "f", text.data, text.len, &err) < 0)
+			fail_with_err("har");
+		assert_int_equal(made->concurrency, cases[i].concurrency);
+		sz_requests_free(made);
+		made = NULL;
+	}
+}
+
+static void what_cannot_be_sent_again_says_why(void **state)
+{
+	(void)state;
+	static const char har[] = ENTRY("{\"method\":\"POST\",\"url\":\"http://a/\","
+					"\"postData\":{\"mimeType\":\"a/b\",\"text\":\"AAA=\","
+					"\"encoding\":\"base64\"}}",
+					",\"startedDateTime\":\"2024-03-05T10:15:30Z\"");
+	static const char whole[] = "192.0.2.1 - - [10/Oct/2000:13:55:36 -0700] \"GET http://a/ "
+				    "HTTP/1.1\" 200 5\n";
+	make((struct sz_requests_config){.base = "http://127.0.0.1:1"});
+	assert_refused(sz_requests_read_har(made, "f", har, sizeof(har) - 1, &err),
+		       "none of its 1 requests", "base64");
+	assert_refused(sz_requests_read_log(made, "f", whole, sizeof(whole) - 1, &err),
+		       "none of 1 lines", "not a whole URL");
+	char over_long[9000], line[9100];
+	memset(over_long, 'x', sizeof(over_long) - 1);
+	over_long[sizeof(over_long) - 1] = '\0';
+	int len =
+		snprintf(line, sizeof(line),
+			 "192.0.2.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /%s HTTP/1.1\" 200 5\n",
+			 over_long);
+	sz_requests_free(made);
+	make((struct sz_requests_config){.base = "http://127.0.0.1:1"});
+	assert_refused(sz_requests_read_log(made, "f", line, (size_t)len, &err), "none of 1 lines",
+		       "8192 bytes");
+}
+
 /* One request after the other, in reverse order, each ending as the next begins. */
 static void har_of_ten_thousand(void **state)
 {
@@ -1052,6 +1121,9 @@ int main(void)
 		TEST(har_with_its_secrets),
 		TEST(broken_har),
 		TEST(har_with_a_byte_order_mark_and_nul),
+		TEST(list_with_a_byte_order_mark),
+		TEST(har_names_its_connections),
+		TEST(what_cannot_be_sent_again_says_why),
 		TEST(har_of_ten_thousand),
 		TEST(moments),
 		TEST(replayed_log),
