@@ -214,8 +214,9 @@ static void put_parts(struct sz_buf *out, const struct sz_load_report *report)
 		return;
 	enum sz_outcome good =
 		report->config->arrivals == SZ_ARRIVALS_STREAMS ? SZ_OUTCOME_OPEN : SZ_OUTCOME_OK;
-	/* A request's label begins with its method. */
-	bool steps = strncmp(result->parts[0].label, "at ", 3) == 0;
+	/* A request's label begins with its method; in a file the first may be "all others". */
+	const char *first = result->parts[0].label;
+	bool steps = first && strncmp(first, "at ", 3) == 0;
 	sz_buf_printf(out, "\n%9s %8s %11s %11s %11s%s  %s\n", sz_outcome_name(good), "failed",
 		      "first byte", "last byte", "max", bursts ? "  slowest" : "",
 		      steps ? "due" : "request");

@@ -397,6 +397,35 @@ static void burst_views(void **state)
 	json_decref(document);
 }
 
+/* What a step of a rate, a request and all others are called. A file may begin with
+ * the last. */
+static void parts_have_a_heading(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *label, *heading, *line;
+	} cases[] = {{"at 100 req/s", "  due\n", "  at 100 req/s\n"},
+		     {"GET /", "  request\n", "  GET /\n"},
+		     {NULL, "  request\n", "  (all others)\n"}};
+	const struct sz_load_config config = {.clients = 1};
+	sz_autofree struct sz_load_result *result = calloc(1, sizeof(*result));
+	sz_autofree struct sz_load_part *part = calloc(1, sizeof(*part));
+	struct sz_load_judgement judgement = {0};
+	const struct sz_load_report report = {.judgement = &judgement,
+					      .config = &config,
+					      .result = result};
+	result->duration_ns = 1000000000;
+	result->parts = part;
+	result->part_count = 1;
+	for (size_t i = 0; i < SZ_ARRAY_LEN(cases); i++) {
+		sz_autobuf struct sz_buf text = {0};
+		part->label = cases[i].label;
+		sz_report_load_text(&report, &text);
+		assert_non_null(strstr(text.data, cases[i].heading));
+		assert_non_null(strstr(text.data, cases[i].line));
+	}
+}
+
 /* Three rounds within 410 ms, of which the last took 60 ms: 175 ms from each to the next. */
 static void a_pace_that_is_not_held_is_told(void **state)
 {
@@ -482,6 +511,7 @@ int main(void)
 		cmocka_unit_test(from_how_many_users),
 		cmocka_unit_test(another_body_is_told),
 		cmocka_unit_test(burst_views),
+		cmocka_unit_test(parts_have_a_heading),
 		cmocka_unit_test(a_pace_that_is_not_held_is_told),
 		cmocka_unit_test(bursts_that_say_little),
 	};
